@@ -1,0 +1,204 @@
+"""The one door to models: `Engine`, what it may raise, and how it is found by name.
+
+An engine reads `state` and `questions` of one request and returns the wire response (wire.py). It never sees run ids, gold
+answers or files.
+"""
+
+import importlib
+import inspect
+import json
+import os
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, get_type_hints
+
+
+class EngineError(Exception):
+    """An engine cannot be loaded or used; the message says why and what to do."""
+
+
+class Unsupported(Exception):
+    """A declared capacity limit: the engine cannot take this request whole. Nothing may be cut to make it fit."""
+
+
+class Abstained(Exception):
+    """The engine declines to answer. `raw_output` is kept in the result row."""
+
+    def __init__(self, reason: str = "", raw_output: Any = None):
+        super().__init__(reason)
+        self.raw_output = raw_output
+
+
+class DeviceError(Exception):
+    """The device is in a state that no further request can be answered in; the run stops with its checkpoint intact."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A response and whatever else the engine gave; `model_ms` only from engines that time the model apart."""
+
+    response: dict
+    raw_output: Any = None
+    model_ms: float | None = None
+    http_ms: float | None = None
+
+
+Outcome = Answered | Exception
+
+
+class Engine(ABC):
+    """Base class of engines. Options come as keyword arguments: `model` and every `--option NAME=VALUE`.
+
+    concurrency: how many worker threads may call the engine at once.
+    batch_size: how many requests one `answer_many` call should get.
+    """
+
+    concurrency: int = 1
+    batch_size: int = 1
+
+    @abstractmethod
+    def __call__(self, state: Any, questions: Mapping[str, Mapping]) -> tuple[dict, Any]:
+        """Answer one request.
+
+        Args:
+            state: text or any JSON value.
+            questions: question id -> question, as in wire.py.
+
+        Returns:
+            (response, raw): `{"model", "answers", "usage"}` with an answer for every question, and any JSON value to keep.
+
+        Raises:
+            Unsupported: the request exceeds a declared limit.
+            Abstained: the engine declines.
+            DeviceError: the device is lost; the run stops.
+        """
+
+    def answer_many(self, requests: Sequence[tuple[Any, Mapping[str, Mapping]]]) -> list[Outcome]:
+        """Answer several (state, questions) pairs; one outcome each, in order. An exception as outcome fails only its request.
+
+        Raises:
+            DeviceError: as `__call__`.
+        """
+        return [self._outcome(state, questions) for state, questions in requests]
+
+    def _outcome(self, state: Any, questions: Mapping[str, Mapping]) -> Outcome:
+        try:
+            return Answered(*self(state, questions))
+        except DeviceError:
+            raise
+        except Exception as error:
+            return error
+
+    def warm_up(self) -> None:
+        """Do once what would distort the first timings. Called before the clock starts."""
+        for question in WARM_UP_QUESTIONS:
+            self("The kettle is on.", {"q": question})
+
+    def identity(self) -> dict[str, Any]:
+        """Everything that can change an answer (model, revision, dtype, options), as JSON values. A run that was started
+        with another identity is not resumed."""
+        return {}
+
+    def info(self) -> dict[str, Any]:
+        """Provenance and runtime facts for environment.json: never a token, never a home path."""
+        return {}
+
+    def close(self) -> None:
+        """Release what the engine holds."""
+
+
+WARM_UP_QUESTIONS = (
+    {"type": "choice", "instructions": "Is the kettle on?", "criteria": {"yes": "It is on.", "no": "It is off."}},
+    {"type": "noul", "instructions": "Is the kettle on?"},
+)
+
+# Name on the command line -> module and class. Modules load only when asked for.
+SHIPPED = {
+    "random": "engines.random:RandomEngine",
+    "lexical": "engines.lexical:LexicalEngine",
+    "http": "engines.http:HttpEngine",
+    "transformers": "engines.causal_lm:CausalLmEngine",
+}
+
+
+def load_engine(spec: str, model: str | None = None, options: Mapping[str, str] | None = None) -> Any:
+    """Construct an engine from a shipped name or `module:Class`.
+
+    Option texts become the type of the parameter's annotation or default; for parameters without either they stay text.
+    A class that was written for the public kit loads as it is.
+
+    Raises:
+        EngineError: unknown engine, missing package, unknown or malformed option.
+    """
+    engine_class = _find_class(spec)
+    given = dict(options or {})
+    if model is not None:
+        given.setdefault("model", model)
+    arguments = _convert_options(spec, engine_class, given)
+    try:
+        return engine_class(**arguments)
+    except ImportError as error:
+        raise EngineError(missing_package(spec, error)) from error
+
+
+def missing_package(spec: str, error: ImportError) -> str:
+    """One line that says which package an engine needs and how to get it."""
+    extra = f"pip install 'di-tui[{spec}]'" if spec == "transformers" else f"pip install {error.name or 'it'}"
+    return f"engine {spec!r} needs the package {error.name!r}, which is not installed: {extra}"
+
+
+def _find_class(spec: str) -> Any:
+    target = SHIPPED.get(spec, spec)
+    module_name, separator, class_name = target.partition(":")
+    if not separator or not class_name:
+        raise EngineError(f"unknown engine {spec!r}; choose one of {', '.join(SHIPPED)}, or module:Class for your own")
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        return getattr(importlib.import_module(module_name), class_name)
+    except ModuleNotFoundError as error:
+        if error.name and module_name.startswith(error.name):
+            raise EngineError(f"engine {spec!r}: no module {module_name!r} here or on PYTHONPATH") from None
+        raise EngineError(missing_package(spec, error)) from error
+    except AttributeError:
+        raise EngineError(f"engine {spec!r}: module {module_name!r} has no {class_name!r}") from None
+
+
+def _convert_options(spec: str, engine_class: Any, given: dict[str, str]) -> dict[str, Any]:
+    parameters = inspect.signature(engine_class).parameters
+    open_ended = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+    named = [name for name, parameter in parameters.items() if parameter.kind is not parameter.VAR_KEYWORD]
+    hints = get_type_hints(engine_class.__init__)
+    for name in given:
+        if name not in named and not open_ended:
+            raise EngineError(f"engine {spec!r} has no option {name!r}; it takes {', '.join(named) or 'none'}")
+    for name, parameter in parameters.items():
+        required = parameter.default is parameter.empty and parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+        if required and name not in given:
+            how = "--model NAME" if name == "model" else f"--option {name}=VALUE"
+            raise EngineError(f"engine {spec!r} needs {how}")
+    return {name: _convert(spec, name, text, parameters.get(name), hints.get(name)) for name, text in given.items()}
+
+
+def _convert(spec: str, name: str, text: Any, parameter: inspect.Parameter | None, hint: Any) -> Any:
+    if not isinstance(text, str):
+        return text
+    wanted = {hint, *getattr(hint, "__args__", ())}
+    if hint is None and parameter is not None and parameter.default is not parameter.empty:
+        wanted = {type(parameter.default)}
+    if str in wanted or not wanted & {bool, int, float, dict, list}:
+        return text
+    try:
+        value = json.loads(text)
+        return next(kind(value) for kind in (bool, int, float, dict, list) if kind in wanted and _fits(value, kind))
+    except (ValueError, StopIteration):
+        kinds = " or ".join(sorted(kind.__name__ for kind in wanted if isinstance(kind, type) and kind is not type(None)))
+        raise EngineError(f"engine {spec!r}: option {name}={text} is not a valid {kinds}") from None
+
+
+def _fits(value: Any, kind: type) -> bool:
+    if kind is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    return type(value) is kind

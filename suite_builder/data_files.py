@@ -1,0 +1,18 @@
+"""Access to the data files that ship inside this package."""
+
+from functools import cache
+from importlib.resources import files
+
+import orjson
+
+
+@cache
+def load_json(name: str):
+    """Parsed content of `suite_builder/data/<name>`."""
+    return orjson.loads(files("suite_builder").joinpath("data", name).read_bytes())
+
+
+@cache
+def load_lines(name: str) -> tuple[str, ...]:
+    """Lines of `suite_builder/data/<name>`, without their ends."""
+    return tuple(files("suite_builder").joinpath("data", name).read_text("utf-8").splitlines())

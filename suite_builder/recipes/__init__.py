@@ -1,0 +1,1 @@
+"""One module per benchmark: source files in, rows out."""

@@ -1,0 +1,197 @@
+"""A frozen suite on disk: open it, check it, iterate its rows and labels as an edition reads them.
+
+A suite directory holds `selected-rows.jsonl[.gz]`, from edition 0.2 on `added-rows.jsonl[.gz]`, `excluded-questions.json`
+and `manifest.json`. `RowIndex` (row_index.py) adds the label file and row store that make reading fast.
+"""
+
+import gzip
+import hashlib
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import orjson
+
+from suite_builder.catalog import benchmarks
+from suite_builder.editions import Edition, edition, editions
+from suite_builder.errors import SuiteError
+from suite_builder.rows import Label, Request, parse_lines
+
+EXCLUSIONS = "excluded-questions.json"
+MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True)
+class Check:
+    """Outcome of one verification: what was checked, whether it holds, and the facts for the reader."""
+
+    name: str
+    ok: bool
+    detail: str
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Rows of one suite as one edition reads them.
+
+    files: the row files in reading order. excluded: run ids that are never scored. manifest: facts of the directory,
+    empty for a loose rows file. directory: where label file and row store live, None for a loose rows file.
+    """
+
+    files: tuple[Path, ...]
+    edition: Edition
+    excluded: frozenset[str] = frozenset()
+    manifest: dict = field(default_factory=dict)
+    directory: Path | None = None
+
+    @classmethod
+    def open(cls, directory: Path | str, edition_name: str | None = None) -> "Suite":
+        """Open a suite directory.
+
+        Args:
+            edition_name: the edition to read it as; by default the newest edition that these files serve.
+
+        Raises:
+            SuiteError: no suite there, or its files are those of an edition that `edition_name` does not read.
+        """
+        directory = Path(directory)
+        manifest = _read_json(directory / MANIFEST)
+        built_for = edition(manifest.get("edition"))
+        wanted = edition(edition_name) if edition_name else _newest_reader(built_for)
+        if wanted.files != built_for.files:
+            raise SuiteError(
+                f"{directory} holds the files of edition {built_for.id}; edition {wanted.id} reads other files. "
+                f"Give --suite-dir a folder of that edition (by default {wanted.suite_dir})."
+            )
+        files = tuple(row_file(directory, stem) for stem in wanted.files if has_row_file(directory, stem))
+        if not files:
+            raise SuiteError(f"{directory} has a manifest but no rows; run `di-tui suite rebuild` or `suite import` again")
+        excluded = frozenset(_read_json(directory / EXCLUSIONS)["rows"])
+        return cls(files, wanted, excluded, manifest, directory)
+
+    @classmethod
+    def from_rows_file(cls, path: Path | str, edition_name: str | None = None, excluded=frozenset()) -> "Suite":
+        """A loose rows file, such as a sample, read as an edition.
+
+        Raises:
+            SuiteError: there is no such file.
+        """
+        path = Path(path)
+        if not path.is_file():
+            raise SuiteError(f"no rows file {path}; `di-tui suite sample` writes one")
+        return cls((path,), edition(edition_name), frozenset(excluded))
+
+    @property
+    def partial(self) -> bool:
+        """Whether this is less than the edition's published rows."""
+        return bool(self.manifest.get("partial", not self.manifest))
+
+    @property
+    def name(self) -> str:
+        return str(self.directory or self.files[0])
+
+    def rows(self, with_excluded: bool = False) -> Iterator[Request]:
+        """Stream the requests that the edition reads, in file order.
+
+        Raises:
+            SuiteError: a malformed or unreadable row; the message names file and line.
+        """
+        for path in self.files:
+            for _line, request in parse_lines(read_lines(path), str(path)):
+                if self.edition.reads(request) and (with_excluded or request.run_id not in self.excluded):
+                    yield request
+
+    def labels(self, with_excluded: bool = False) -> Iterator[Label]:
+        """Stream the labels that the edition reads, in file order; from the label file when the suite has one.
+
+        Raises:
+            SuiteError: as `rows`.
+        """
+        from suite_builder.row_index import RowIndex
+
+        index = RowIndex.of(self)
+        labels = index.labels() if index else (Label.from_request(request) for request in self.rows(with_excluded=True))
+        for label in labels:
+            if self.edition.reads(label) and (with_excluded or label.run_id not in self.excluded):
+                yield label
+
+    def verify(self) -> Iterator[Check]:
+        """Check the files against the published sha256, or a partial suite against its manifest and known blocks."""
+        for path in self.files:
+            yield from self._verify_file(path)
+
+    def _verify_file(self, path: Path) -> Iterator[Check]:
+        whole, blocks, rows, broken = hashlib.sha256(), {}, 0, []
+        for line, request in parse_lines(read_lines(path), str(path)):
+            whole.update(line)
+            blocks.setdefault(request.catalog_id, hashlib.sha256()).update(line)
+            rows += 1
+            if not request.payload_matches():
+                broken.append(request.run_id)
+        stem = file_stem(path)
+        expected = self.edition.files[stem].sha256 if not self.partial else self._recorded(stem)
+        if expected is not None:
+            origin = "recorded" if self.partial else "published"
+            yield Check(stem, whole.hexdigest() == expected, f"{rows:,} rows, {origin} sha256 {expected[:8]}…")
+        yield Check(f"{stem} payloads", not broken, _payload_detail(rows, broken))
+        for catalog_id, digest in blocks.items():
+            benchmark = benchmarks().get(catalog_id)
+            if self.partial and benchmark and benchmark.frozen_sha256:
+                detail = f"{catalog_id} {benchmark.dataset}: known sha256 {benchmark.frozen_sha256[:8]}…"
+                yield Check(f"{stem} block", digest.hexdigest() == benchmark.frozen_sha256, detail)
+
+    def _recorded(self, stem: str) -> str | None:
+        files = self.manifest.get("files", {})
+        return files.get(f"{stem}.jsonl.gz", {}).get("uncompressed_sha256")
+
+
+def _payload_detail(rows: int, broken: list[str]) -> str:
+    if not broken:
+        return f"{rows:,} payload hashes match"
+    return f"{len(broken):,} of {rows:,} payloads differ from their payload_sha256, first {broken[0]}"
+
+
+def _newest_reader(built_for: Edition) -> Edition:
+    return [candidate for candidate in editions().values() if candidate.files == built_for.files][-1]
+
+
+def _read_json(path: Path) -> dict:
+    try:
+        return orjson.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise SuiteError(
+            f"no suite in {path.parent} ({path.name} is missing); make one with `di-tui suite rebuild` or `suite import`"
+        ) from None
+    except orjson.JSONDecodeError as error:
+        raise SuiteError(f"{path} is not valid JSON: {error}") from None
+
+
+def file_stem(path: Path) -> str:
+    """`selected-rows` of `selected-rows.jsonl.gz`."""
+    return path.name.removesuffix(".gz").removesuffix(".jsonl")
+
+
+def has_row_file(directory: Path, stem: str) -> bool:
+    return any((directory / f"{stem}{suffix}").is_file() for suffix in (".jsonl.gz", ".jsonl"))
+
+
+def row_file(directory: Path, stem: str) -> Path:
+    """The row file of that stem, gzip or plain."""
+    packed = directory / f"{stem}.jsonl.gz"
+    return packed if packed.is_file() else directory / f"{stem}.jsonl"
+
+
+def read_lines(path: Path) -> Iterator[bytes]:
+    """Lines of a plain or gzip file, with their ends.
+
+    Raises:
+        SuiteError: the file cannot be read or its gzip stream is damaged.
+    """
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
+            yield from stream
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise SuiteError(f"{path} is damaged ({error}); import or rebuild it again") from None
+    except OSError as error:
+        raise SuiteError(f"cannot read {path}: {error.strerror or error}") from None
