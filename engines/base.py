@@ -35,6 +35,19 @@ class DeviceError(Exception):
     """The device is in a state that no further request can be answered in; the run stops with its checkpoint intact."""
 
 
+# How the frameworks name a lost or full device, when an engine lets their own exceptions out.
+_DEVICE_EXCEPTIONS = {"OutOfMemoryError", "AcceleratorError"}
+_DEVICE_MESSAGES = ("CUDA error", "device-side assert", "CUBLAS_STATUS", "CUDNN_STATUS", "HIP error", "MPS backend out of memory")
+
+
+def is_device_error(outcome: Any) -> bool:
+    """Whether an outcome is an exception after which the device answers nothing more."""
+    if not isinstance(outcome, Exception):
+        return False
+    names = {base.__name__ for base in type(outcome).__mro__}
+    return bool(names & {"DeviceError", *_DEVICE_EXCEPTIONS}) or any(text in str(outcome) for text in _DEVICE_MESSAGES)
+
+
 @dataclass(frozen=True, slots=True)
 class Answered:
     """A response and whatever else the engine gave; `model_ms` only from engines that time the model apart."""
@@ -76,18 +89,13 @@ class Engine(ABC):
         """
 
     def answer_many(self, requests: Sequence[tuple[Any, Mapping[str, Mapping]]]) -> list[Outcome]:
-        """Answer several (state, questions) pairs; one outcome each, in order. An exception as outcome fails only its request.
-
-        Raises:
-            DeviceError: as `__call__`.
-        """
+        """Answer several (state, questions) pairs; one outcome each, in order. An exception as outcome fails only its request,
+        but for a device error, which ends the run."""
         return [self._outcome(state, questions) for state, questions in requests]
 
     def _outcome(self, state: Any, questions: Mapping[str, Mapping]) -> Outcome:
         try:
             return Answered(*self(state, questions))
-        except DeviceError:
-            raise
         except Exception as error:
             return error
 
@@ -123,7 +131,33 @@ SHIPPED = {
 }
 
 
-def load_engine(spec: str, model: str | None = None, options: Mapping[str, str] | None = None) -> Any:
+class AdaptedEngine(Engine):
+    """A class that only has `__call__`, such as one written for the public kit, seen as an Engine.
+
+    Its exceptions count by their names, `Unsupported` and `Abstained`, as they come from another package.
+    """
+
+    def __init__(self, inner: Any):
+        self.inner = inner
+        self.concurrency = getattr(inner, "concurrency", 1)
+        self.batch_size = getattr(inner, "batch_size", 1)
+        for method in ("answer_many", "warm_up", "identity", "info", "close"):
+            if hasattr(inner, method):
+                setattr(self, method, getattr(inner, method))
+
+    def __call__(self, state: Any, questions: Mapping[str, Mapping]) -> tuple[dict, Any]:
+        try:
+            return self.inner(state, questions)
+        except Exception as error:
+            names = {base.__name__ for base in type(error).__mro__}
+            if "Unsupported" in names:
+                raise Unsupported(str(error)) from error
+            if "Abstained" in names:
+                raise Abstained(str(error), getattr(error, "raw_output", None)) from error
+            raise
+
+
+def load_engine(spec: str, model: str | None = None, options: Mapping[str, str] | None = None) -> Engine:
     """Construct an engine from a shipped name or `module:Class`.
 
     Option texts become the type of the parameter's annotation or default; for parameters without either they stay text.
@@ -138,9 +172,10 @@ def load_engine(spec: str, model: str | None = None, options: Mapping[str, str] 
         given.setdefault("model", model)
     arguments = _convert_options(spec, engine_class, given)
     try:
-        return engine_class(**arguments)
+        engine = engine_class(**arguments)
     except ImportError as error:
         raise EngineError(missing_package(spec, error)) from error
+    return engine if isinstance(engine, Engine) else AdaptedEngine(engine)
 
 
 def missing_package(spec: str, error: ImportError) -> str:

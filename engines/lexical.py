@@ -21,8 +21,6 @@ class LexicalEngine(Engine):
     Probabilities are the softmax of the scores. k1 and b are the usual BM25 parameters; `temperature` divides the scores.
     """
 
-    batch_size = 32
-
     def __init__(self, k1: float = 1.2, b: float = 0.75, temperature: float = 1.0):
         self.k1 = k1
         self.b = b

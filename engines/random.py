@@ -15,8 +15,6 @@ class RandomEngine(Engine):
     The draw is seeded by the request itself, so order, batches and resumed runs do not change an answer.
     """
 
-    batch_size = 32
-
     def __init__(self, seed: int = 0):
         self.seed = seed
 

@@ -1,15 +1,17 @@
 """Label file and row store of a suite: written once, keyed by the row files, read instead of them.
 
 `index/rows.jsonl` holds all rows uncompressed, `index/labels.parquet` one record a row: the fields of `Label` and where the
-row's line lies (`offset`, `length` in bytes). `index/key.json` names the row files that they were made from.
+row's line lies (`offset`, `length` in bytes). `index/key.json` holds the sha256 of the rows and names the files that they were in.
 """
 
+import hashlib
 import os
 import tempfile
 from collections.abc import Iterator
 from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
+from typing import BinaryIO
 
 import orjson
 import pyarrow as pa
@@ -17,7 +19,7 @@ import pyarrow.parquet as pq
 
 from suite_builder.errors import SuiteError
 from suite_builder.rows import Label, Request, parse_lines
-from suite_builder.suite import Suite, read_lines
+from suite_builder.suite import Suite, file_stem, read_lines
 
 FOLDER = "index"
 LABELS = "labels.parquet"
@@ -39,6 +41,7 @@ class RowIndex:
     def __init__(self, folder: Path, temporary: tempfile.TemporaryDirectory | None = None):
         self.folder = folder
         self._temporary = temporary
+        self._key = orjson.loads((folder / KEY).read_bytes())
         self._file = os.open(folder / ROWS, os.O_RDONLY)
 
     @classmethod
@@ -47,7 +50,11 @@ class RowIndex:
         folder = suite.directory and suite.directory / FOLDER
         if not folder or not (folder / KEY).is_file():
             return None
-        return cls(folder) if orjson.loads((folder / KEY).read_bytes()) == _key(suite) else None
+        index = cls(folder)
+        if index._key["made_from"] == _made_from(suite):
+            return index
+        index.close()
+        return None
 
     @classmethod
     def require(cls, suite: Suite) -> "RowIndex":
@@ -67,6 +74,11 @@ class RowIndex:
         build(suite, Path(temporary.name))
         return cls(Path(temporary.name), temporary)
 
+    @property
+    def content_sha256(self) -> dict[str, str]:
+        """Row file stem -> sha256 of its uncompressed content."""
+        return self._key["content_sha256"]
+
     def labels(self) -> Iterator[Label]:
         """All labels in file order."""
         names = [column.name for column in fields(Label)]
@@ -85,10 +97,14 @@ class RowIndex:
         run_ids = pq.read_table(self.folder / LABELS, columns=["run_id"])["run_id"].to_pylist()
         return {run_id: position for position, run_id in enumerate(run_ids)}
 
+    def line(self, position: int) -> bytes:
+        """The line of the row at a position, with its end; safe to call from several threads."""
+        offsets, lengths = self._places
+        return os.pread(self._file, lengths[position], offsets[position])
+
     def request(self, position: int) -> Request:
         """The request at a position; safe to call from several threads."""
-        offsets, lengths = self._places
-        return Request.from_line(os.pread(self._file, lengths[position], offsets[position]))
+        return Request.from_line(self.line(position))
 
     def find(self, run_id: str) -> Request:
         """The request with a run id.
@@ -114,19 +130,23 @@ def build(suite: Suite, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / KEY).unlink(missing_ok=True)
         with (folder / ROWS).open("wb") as store, pq.ParquetWriter(folder / LABELS, SCHEMA, compression="zstd") as writer:
-            _write(suite, store, writer)
-        (folder / KEY).write_bytes(orjson.dumps(_key(suite)))
+            content_sha256 = _write(suite, store, writer)
+        key = {"made_from": _made_from(suite), "content_sha256": content_sha256}
+        (folder / KEY).write_bytes(orjson.dumps(key, option=orjson.OPT_INDENT_2))
     except OSError as error:
         raise SuiteError(f"cannot write the row store in {folder}: {error.strerror or error}") from None
 
 
-def _write(suite: Suite, store, writer: pq.ParquetWriter) -> None:
-    pending, seen = [], set()
+def _write(suite: Suite, store: BinaryIO, writer: pq.ParquetWriter) -> dict[str, str]:
+    """Write every row; returns the content sha256 of each row file."""
+    pending, seen, digests = [], set(), {}
     for path in suite.files:
+        digest = hashlib.sha256()
         for line, request in parse_lines(read_lines(path), str(path)):
             if request.run_id in seen:
                 raise SuiteError(f"{path}: run id {request.run_id} occurs twice")
             seen.add(request.run_id)
+            digest.update(line)
             label = Label.from_request(request)
             record = {column.name: getattr(label, column.name) for column in fields(Label)}
             pending.append({**record, "offset": store.tell(), "length": len(line)})
@@ -134,22 +154,13 @@ def _write(suite: Suite, store, writer: pq.ParquetWriter) -> None:
             if len(pending) == ROWS_A_GROUP:
                 writer.write_batch(pa.RecordBatch.from_pylist(pending, SCHEMA))
                 pending.clear()
-    if pending:
-        writer.write_batch(pa.RecordBatch.from_pylist(pending, SCHEMA))
+        digests[file_stem(path)] = digest.hexdigest()
+    writer.write_batch(pa.RecordBatch.from_pylist(pending, SCHEMA))
+    return digests
 
 
-def _key(suite: Suite) -> dict:
-    """What the index was made from. A recorded sha256 settles it; without one the file's size and time must do."""
-    recorded = suite.manifest.get("files", {})
-    return {
-        "format": FORMAT,
-        "files": [
-            {
-                "name": path.name,
-                "sha256": recorded.get(path.name, {}).get("uncompressed_sha256"),
-                "size": path.stat().st_size,
-                "modified_ns": path.stat().st_mtime_ns,
-            }
-            for path in suite.files
-        ],
-    }
+def _made_from(suite: Suite) -> dict:
+    """The row files as they are now, by size and time: hashing them would cost as much as making the index anew."""
+    states = {path.name: path.stat() for path in suite.files}
+    files = {name: {"size": state.st_size, "modified_ns": state.st_mtime_ns} for name, state in states.items()}
+    return {"format": FORMAT, "files": files}

@@ -116,6 +116,23 @@ class Suite:
             if self.edition.reads(label) and (with_excluded or label.run_id not in self.excluded):
                 yield label
 
+    def require_content(self, content_sha256: dict[str, str]) -> None:
+        """Refuse rows that are not the ones this suite should have.
+
+        Args:
+            content_sha256: row file stem -> sha256 of its uncompressed content.
+
+        Raises:
+            SuiteError: a file differs from the published one (from the recorded one in a partial suite).
+        """
+        for stem, found in content_sha256.items():
+            expected = self._expected(stem)
+            if expected not in (None, found):
+                raise SuiteError(
+                    f"{self.name}: {stem} has sha256 {found[:8]}…, expected {expected[:8]}…; "
+                    "import or rebuild it again, or go on with --no-verify"
+                )
+
     def verify(self) -> Iterator[Check]:
         """Check the files against the published sha256, or a partial suite against its manifest and known blocks."""
         for path in self.files:
@@ -130,7 +147,7 @@ class Suite:
             if not request.payload_matches():
                 broken.append(request.run_id)
         stem = file_stem(path)
-        expected = self.edition.files[stem].sha256 if not self.partial else self._recorded(stem)
+        expected = self._expected(stem)
         if expected is not None:
             origin = "recorded" if self.partial else "published"
             yield Check(stem, whole.hexdigest() == expected, f"{rows:,} rows, {origin} sha256 {expected[:8]}…")
@@ -141,9 +158,11 @@ class Suite:
                 detail = f"{catalog_id} {benchmark.dataset}: known sha256 {benchmark.frozen_sha256[:8]}…"
                 yield Check(f"{stem} block", digest.hexdigest() == benchmark.frozen_sha256, detail)
 
-    def _recorded(self, stem: str) -> str | None:
-        files = self.manifest.get("files", {})
-        return files.get(f"{stem}.jsonl.gz", {}).get("uncompressed_sha256")
+    def _expected(self, stem: str) -> str | None:
+        """The published sha256 of a row file, for a partial suite the one in its manifest; None when neither is known."""
+        if not self.partial:
+            return self.edition.files[stem].sha256
+        return self.manifest.get("files", {}).get(f"{stem}.jsonl.gz", {}).get("uncompressed_sha256")
 
 
 def _payload_detail(rows: int, broken: list[str]) -> str:
