@@ -12,7 +12,8 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, get_type_hints
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 
 class EngineError(Exception):
@@ -45,7 +46,9 @@ def is_device_error(outcome: Any) -> bool:
     if not isinstance(outcome, Exception):
         return False
     names = {base.__name__ for base in type(outcome).__mro__}
-    return bool(names & {"DeviceError", *_DEVICE_EXCEPTIONS}) or any(text in str(outcome) for text in _DEVICE_MESSAGES)
+    if names & {"DeviceError", *_DEVICE_EXCEPTIONS}:
+        return True
+    return isinstance(outcome, RuntimeError) and any(text in str(outcome) for text in _DEVICE_MESSAGES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +116,12 @@ class Engine(ABC):
         """Provenance and runtime facts for environment.json: never a token, never a home path."""
         return {}
 
+    def stop(self) -> None:
+        """A stop was asked for: do not wait for anything that may take long; answers in flight may finish. Called from
+        another thread than the one that asks."""
+
     def close(self) -> None:
-        """Release what the engine holds."""
+        """Release what the engine holds. Called when no request is in flight."""
 
 
 WARM_UP_QUESTIONS = (
@@ -141,7 +148,7 @@ class AdaptedEngine(Engine):
         self.inner = inner
         self.concurrency = getattr(inner, "concurrency", 1)
         self.batch_size = getattr(inner, "batch_size", 1)
-        for method in ("answer_many", "warm_up", "identity", "info", "close"):
+        for method in ("warm_up", "identity", "info", "stop", "close"):
             if hasattr(inner, method):
                 setattr(self, method, getattr(inner, method))
 
@@ -149,12 +156,25 @@ class AdaptedEngine(Engine):
         try:
             return self.inner(state, questions)
         except Exception as error:
-            names = {base.__name__ for base in type(error).__mro__}
-            if "Unsupported" in names:
-                raise Unsupported(str(error)) from error
-            if "Abstained" in names:
-                raise Abstained(str(error), getattr(error, "raw_output", None)) from error
-            raise
+            raise _by_name(error)
+
+    def answer_many(self, requests: Sequence[tuple[Any, Mapping[str, Mapping]]]) -> list[Outcome]:
+        if not hasattr(self.inner, "answer_many"):
+            return super().answer_many(requests)
+        return [
+            _by_name(outcome) if isinstance(outcome, Exception) else outcome
+            for outcome in self.inner.answer_many(requests)
+        ]
+
+
+def _by_name(error: Exception) -> Exception:
+    """Our exception of the same name, or the error itself."""
+    names = {base.__name__ for base in type(error).__mro__}
+    if "Unsupported" in names:
+        return Unsupported(str(error))
+    if "Abstained" in names:
+        return Abstained(str(error), getattr(error, "raw_output", None))
+    return error
 
 
 def load_engine(spec: str, model: str | None = None, options: Mapping[str, str] | None = None) -> Engine:
@@ -173,7 +193,7 @@ def load_engine(spec: str, model: str | None = None, options: Mapping[str, str] 
     arguments = _convert_options(spec, engine_class, given)
     try:
         engine = engine_class(**arguments)
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         raise EngineError(missing_package(spec, error)) from error
     return engine if isinstance(engine, Engine) else AdaptedEngine(engine)
 
@@ -186,32 +206,40 @@ def missing_package(spec: str, error: ImportError) -> str:
 
 def _find_class(spec: str) -> Any:
     target = SHIPPED.get(spec, spec)
-    module_name, separator, class_name = target.partition(":")
-    if not separator or not class_name:
+    module_name, _, class_name = target.partition(":")
+    if not class_name or not all(part.isidentifier() for part in module_name.split(".")):
         raise EngineError(f"unknown engine {spec!r}; choose one of {', '.join(SHIPPED)}, or module:Class for your own")
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     try:
-        return getattr(importlib.import_module(module_name), class_name)
+        module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
-        if error.name and module_name.startswith(error.name):
+        if error.name and f"{module_name}.".startswith(f"{error.name}."):
             raise EngineError(f"engine {spec!r}: no module {module_name!r} here or on PYTHONPATH") from None
         raise EngineError(missing_package(spec, error)) from error
-    except AttributeError:
-        raise EngineError(f"engine {spec!r}: module {module_name!r} has no {class_name!r}") from None
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise EngineError(f"engine {spec!r}: module {module_name!r} cannot be imported: {reason}") from error
+    engine_class = getattr(module, class_name, None)
+    if not callable(engine_class):
+        raise EngineError(f"engine {spec!r}: module {module_name!r} has no {class_name!r}")
+    return engine_class
 
 
 def _convert_options(spec: str, engine_class: Any, given: dict[str, str]) -> dict[str, Any]:
     parameters = inspect.signature(engine_class).parameters
     open_ended = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
     named = [name for name, parameter in parameters.items() if parameter.kind is not parameter.VAR_KEYWORD]
-    hints = get_type_hints(engine_class.__init__)
+    try:
+        hints = get_type_hints(engine_class.__init__)
+    except NameError:  # an annotation that exists only for type checkers
+        hints = {}
     for name in given:
         if name not in named and not open_ended:
             raise EngineError(f"engine {spec!r} has no option {name!r}; it takes {', '.join(named) or 'none'}")
     for name, parameter in parameters.items():
-        required = parameter.default is parameter.empty and parameter.kind is parameter.POSITIONAL_OR_KEYWORD
-        if required and name not in given:
+        takes_keyword = parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+        if takes_keyword and parameter.default is parameter.empty and name not in given:
             how = "--model NAME" if name == "model" else f"--option {name}=VALUE"
             raise EngineError(f"engine {spec!r} needs {how}")
     return {name: _convert(spec, name, text, parameters.get(name), hints.get(name)) for name, text in given.items()}
@@ -220,7 +248,8 @@ def _convert_options(spec: str, engine_class: Any, given: dict[str, str]) -> dic
 def _convert(spec: str, name: str, text: Any, parameter: inspect.Parameter | None, hint: Any) -> Any:
     if not isinstance(text, str):
         return text
-    wanted = {hint, *getattr(hint, "__args__", ())}
+    members = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    wanted = {get_origin(member) or member for member in members}
     if hint is None and parameter is not None and parameter.default is not parameter.empty:
         wanted = {type(parameter.default)}
     if str in wanted or not wanted & {bool, int, float, dict, list}:

@@ -81,7 +81,7 @@ class HttpEngine(Engine):
         self.retries = retries
         self.address = str(url.copy_with(userinfo=b"")).rstrip("/")
         self._secrets = [secret for secret in (token, url.username, url.password) if secret]
-        self._closed = threading.Event()
+        self._stopped = threading.Event()
         self._slots = threading.Semaphore(concurrency)
         authorization = {"Authorization": f"Bearer {token}"} if token else {}
         self._client = httpx.Client(
@@ -144,8 +144,8 @@ class HttpEngine(Engine):
                 raise failure
 
     def pause(self, seconds: float) -> bool:
-        """Wait before the next try; True as soon as the engine is closed."""
-        return self._closed.wait(seconds)
+        """Wait before the next try; True as soon as the engine is stopped."""
+        return self._stopped.wait(seconds)
 
     def _broken(self, error: httpx.RequestError) -> RequestFailed:
         reason = re.sub(r"^\[.*?\]\s*", "", str(error)) or type(error).__name__
@@ -194,11 +194,13 @@ class HttpEngine(Engine):
             "retries": self.retries,
         }
 
+    def stop(self) -> None:
+        """End all waiting for another try at once."""
+        self._stopped.set()
+
     def close(self) -> None:
-        """End all waiting for another try at once, let exchanges in flight finish, then close the connections."""
-        if self._closed.is_set():
-            return
-        self._closed.set()
+        """Stop, let exchanges in flight finish, then close the connections."""
+        self.stop()
         for _ in range(self.concurrency):
             self._slots.acquire()
         self._client.close()

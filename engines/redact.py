@@ -1,22 +1,33 @@
 """Keeps secrets out of files, events and logs."""
 
+import json
 import re
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-SECRET_NAME = re.compile(r"token|secret|password|api_?key|authorization|credential", re.IGNORECASE)
+SECRET_NAME = re.compile(r"(^|[_-])(token|secret|password|api[_-]?key|authorization|credentials?)$", re.IGNORECASE)
 HIDDEN = "***"
 
 
 def redact(value: Any, name: str = "") -> Any:
-    """A copy of a JSON value without secrets: what has a secret's name becomes `***`, URLs lose their credentials."""
-    if SECRET_NAME.search(name) and value not in (None, True, False):
-        return HIDDEN
+    """A copy of a JSON value without secrets: a text with a secret's name becomes `***`, URLs lose their credentials. A
+    text that is itself a JSON object or array is treated as one."""
+    if isinstance(value, str):
+        return HIDDEN if SECRET_NAME.search(name) else _redact_text(value)
     if isinstance(value, dict):
         return {key: redact(item, str(key)) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [redact(item) for item in value]
-    return without_credentials(value) if isinstance(value, str) else value
+    return value
+
+
+def _redact_text(text: str) -> str:
+    if text[:1] in ("{", "["):
+        try:
+            return json.dumps(redact(json.loads(text)), ensure_ascii=False)
+        except ValueError:
+            pass
+    return without_credentials(text)
 
 
 def without_credentials(text: str) -> str:

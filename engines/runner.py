@@ -9,6 +9,7 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,8 +21,9 @@ from engines.environment import check_same_engine, check_same_identity, environm
 from engines.plan import Entry, plan, shares
 from engines.results import Checkpoint, ResultsError, Timing, encode, result_row, utc_now
 from engines.run_dir import RunDir, RunError, RunLock, this_process, write_json
-from suite_builder.rows import Request
+from suite_builder.errors import SuiteError
 from suite_builder.row_index import RowIndex
+from suite_builder.rows import Request
 from suite_builder.suite import Suite
 
 UNWRITTEN_BATCHES = 256
@@ -117,8 +119,11 @@ class _Run:
         checkpoint = Checkpoint(self.run_dir.results)
         try:
             return self._with_index(checkpoint)
-        except (ResultsError, RunError, EngineError) as error:
-            self._write_status("failed", error=str(error))
+        except (ResultsError, RunError, EngineError, SuiteError) as error:
+            self.control.stop(str(error))
+            # On a full disk the status cannot be written either; the first error is the one to tell.
+            with suppress(RunError):
+                self._write_status("failed", error=str(error))
             raise
         finally:
             checkpoint.close()
@@ -217,7 +222,7 @@ class _Run:
         ]
         for worker in workers:
             worker.start()
-        fatal = self._collect(workers, checkpoint)
+        fatal = self._collect(engine, workers, checkpoint)
         if not any(worker.is_alive() for worker in workers):
             engine.close()
         if fatal:
@@ -247,7 +252,7 @@ class _Run:
             return replace(batch, fatal=_Fatal(too_many, batch.requests[-1].run_id))
         return batch
 
-    def _collect(self, workers: list[threading.Thread], checkpoint: Checkpoint) -> "_Fatal | None":
+    def _collect(self, engine: Engine, workers: list[threading.Thread], checkpoint: Checkpoint) -> _Fatal | None:
         """Write what the workers give until they are done; returns what made the run fail, if anything did."""
         fatal: _Fatal | None = None
         stopped_at: float | None = None
@@ -260,7 +265,9 @@ class _Run:
                 return fatal
             self._tick()
             if self.control.stop_reason:
-                stopped_at = stopped_at or time.monotonic()
+                if stopped_at is None:
+                    stopped_at = time.monotonic()
+                    engine.stop()
                 if time.monotonic() - stopped_at > self.settings.stop_timeout:
                     self.emit(events.Notice(
                         f"the engine did not finish its batch within {self.settings.stop_timeout:.0f} s; "
@@ -278,7 +285,7 @@ class _Run:
         except queue.Empty:
             return batches
 
-    def _record(self, batches: list[_Batch], checkpoint: Checkpoint) -> "_Fatal | None":
+    def _record(self, batches: list[_Batch], checkpoint: Checkpoint) -> _Fatal | None:
         rows = [
             result_row(request, self.settings.engine, outcome, batch.timing, self.settings.compact)
             for batch in batches

@@ -103,11 +103,12 @@ def validate(questions: Mapping[str, Mapping], response: Any) -> None:
     answers = response.get("answers") if isinstance(response, Mapping) else None
     if not isinstance(answers, Mapping):
         raise InvalidResponse("the response has no object `answers`")
-    for name in questions.keys() - answers.keys():
-        raise InvalidResponse(f"question {name!r}: no answer")
-    for name in answers.keys() - questions.keys():
-        raise InvalidResponse(f"question {name!r}: answered but never asked")
+    for name in answers:
+        if name not in questions:
+            raise InvalidResponse(f"question {name!r}: answered but never asked")
     for name, question in questions.items():
+        if name not in answers:
+            raise InvalidResponse(f"question {name!r}: no answer")
         try:
             _validate_answer(question, answers[name])
         except ValueError as error:
@@ -150,7 +151,7 @@ def _validate_distribution(keys: list[str], probabilities: Any) -> None:
 def _number(what: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(f"{what} is {value!r}, not a number")
-    if not math.isfinite(value):
+    if not -math.inf < value < math.inf:
         raise ValueError(f"{what} is not finite")
     return value
 
