@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from di_tui import options as opt
+from di_tui.display.base import interactive
 from di_tui.suite_commands import open_suite, suite_app
 from engines.base import EngineError
 from engines.results import ResultsError
@@ -98,7 +99,7 @@ def score(
     if (run_dir is None) == (results is None):
         raise typer.BadParameter("give a run directory or --results FILE, and not both", param_hint="RUN_DIR")
     request = ScoreRequest(results or run_dir / "results.jsonl", reference, rows, suite_dir, out, edition, engine)
-    score_and_show(request, json)
+    score_and_show(request, not interactive(json))
 
 
 @app.command()
@@ -133,7 +134,7 @@ def pipeline(
     suite = open_suite(rows, suite_dir, edition)
     code = foreground(RunRequest(suite, out, settings), json)
     if code in (0, DONE_WITH_ERRORS):
-        score_and_show(ScoreRequest(out / "results.jsonl", reference, rows, suite_dir, None, edition, engine), json)
+        score_and_show(ScoreRequest(out / "results.jsonl", reference, rows, suite_dir, None, edition, engine), not interactive(json))
     raise typer.Exit(code)
 
 

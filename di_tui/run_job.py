@@ -19,6 +19,7 @@ from suite_builder.suite import Suite
 EXIT_CODES = {"complete": 0, "limited": 0, "failed": 1}
 DONE_WITH_ERRORS = 3
 SECONDS_TO_START = 10.0
+UNDER_WAY = ("ready", "progress", "paused", "complete", "limited")
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ def detached(out: Path, arguments: list[str]) -> int:
     """
     run_dir = RunDir(out)
     run_dir.create()
-    began = time.time()
+    began = time.monotonic()
     with run_dir.log.open("ab") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "di_tui", *arguments],
@@ -68,13 +69,13 @@ def detached(out: Path, arguments: list[str]) -> int:
             stderr=log,
             start_new_session=True,
         )
-    while time.time() - began < SECONDS_TO_START:
+    while time.monotonic() - began < SECONDS_TO_START:
         code = process.poll()
         if code is not None and code != 0:
             print(_last_line(run_dir.log), file=sys.stderr)
             return code
         status = read_json(run_dir.status) or {}
-        if code == 0 or (status.get("pid") == process.pid and status.get("heartbeat", 0) >= began):
+        if code == 0 or (status.get("pid") == process.pid and status["event"] in UNDER_WAY):
             break
         time.sleep(0.1)
     print(f"running as process {process.pid}; progress in {run_dir.status}, log in {run_dir.log}")

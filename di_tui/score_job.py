@@ -25,7 +25,7 @@ class ScoreRequest:
 
 
 def score_and_show(request: ScoreRequest, as_json: bool) -> None:
-    """Score, write the files, print the table or one JSON line.
+    """Score, write the files, print a table or one JSON line.
 
     Raises:
         ScoreError, ResultsError, SuiteError: with a message for the person who asked.

@@ -1,20 +1,17 @@
 """Small made-up suites of random words, and the place of the real upstream files where they are at hand."""
 
 import gzip
-import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from suites import DATASETS, make_row, row_line
+from suites import DATASETS, DI_TUI, ENVIRONMENT, ROOT, make_row, row_line
 
 from suite_builder.assemble import write_row_file, write_suite_facts
 from suite_builder.editions import edition
 from suite_builder.suite import Suite
 
-ROOT = Path(__file__).parents[1]
 SHARED = ROOT.parent / "shared"
 
 
@@ -60,9 +57,9 @@ def di_tui() -> Callable[..., subprocess.CompletedProcess]:
 
     def call(*arguments: str | Path, cwd: Path | None = None, timeout: float = 120) -> subprocess.CompletedProcess:
         return subprocess.run(
-            [sys.executable, "-m", "di_tui", *map(str, arguments)],
+            [*DI_TUI, *map(str, arguments)],
             cwd=cwd or ROOT,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            env=ENVIRONMENT,
             capture_output=True,
             text=True,
             timeout=timeout,

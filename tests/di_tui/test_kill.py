@@ -1,15 +1,13 @@
 """kill -9 in the middle of a run, twenty times at random moments: nothing finished is lost, nothing is answered twice."""
 
-import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 
 import orjson
-from suites import read_final_results
+from suites import DI_TUI, ENVIRONMENT, read_final_results
 
 from engines.run_dir import RunDir
 from engines.runner import RunSettings, run
@@ -23,12 +21,11 @@ TIMES = {"started_utc", "completed_utc", "total_wall_ms", "model_request_wall_ms
 def test_twenty_kills_leave_every_result_exactly_once_and_the_same_scores(make_rows_file, tmp_path):
     rows = make_rows_file(count=1500)
     out = tmp_path / "killed"
-    command = [sys.executable, "-m", "di_tui", "run", "--engine", "faulty_engines:Steady", "--option", "seconds=0.001"]
-    command += ["--rows", rows, "--out", out]
+    command = [*DI_TUI, "run", "--engine", "faulty_engines:Steady", "--option", "seconds=0.001", "--rows", rows, "--out", out]
     moments = random.Random(20260919)
     kills = 0
     while kills < KILLS:
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment())
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=ENVIRONMENT)
         results = out / "results.jsonl"
         before = results.stat().st_size if results.exists() else 0
         while not results.exists() or results.stat().st_size == before:
@@ -39,7 +36,7 @@ def test_twenty_kills_leave_every_result_exactly_once_and_the_same_scores(make_r
         process.send_signal(signal.SIGKILL)
         process.wait()
         kills += 1
-    assert subprocess.run(command, env=environment(), capture_output=True).returncode == 0
+    assert subprocess.run(command, env=ENVIRONMENT, capture_output=True).returncode == 0
 
     lines = (out / "results.jsonl").read_bytes().splitlines()
     counted = Counter(orjson.loads(line)["run_id"] for line in lines)
@@ -51,10 +48,6 @@ def test_twenty_kills_leave_every_result_exactly_once_and_the_same_scores(make_r
     assert answers(out / "results.jsonl") == answers(whole.results)
     scored = [score(suite, path, path.parent, "random") for path in (out / "results.jsonl", whole.results)]
     assert scored[0].index == scored[1].index
-
-
-def environment():
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
 
 
 def answers(path):

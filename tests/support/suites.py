@@ -1,6 +1,8 @@
 """Rows of random words and results read back, for tests of every package."""
 
+import os
 import random
+import sys
 from pathlib import Path
 
 import orjson
@@ -8,6 +10,10 @@ import orjson
 from suite_builder.rows import frozen_json, payload_text, sha256_text
 
 WORDS = "amber basil candle delta ember garden harbor iris jungle kelp lantern maple north olive pearl quartz".split()
+ROOT = Path(__file__).parents[2]
+# Lets a process of its own import the packages from the checkout, and the engines beside this file.
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(Path(__file__).parent)])}
+DI_TUI = (sys.executable, "-m", "di_tui")
 DATASETS = {41: "VAST", 44: "CLadder", 45: "HLE"}
 
 
