@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from di_tui import options as opt
-from di_tui.display.base import interactive
+from di_tui.display.base import for_programs
 from di_tui.suite_commands import open_suite, suite_app
 from engines.base import EngineError
 from engines.results import ResultsError
@@ -74,7 +74,7 @@ def run(
         raise typer.Exit(detached(out, [argument for argument in sys.argv[1:] if argument != "--detach"]))
     settings = _run_settings(locals())
     suite = open_suite(rows, suite_dir, edition)
-    raise typer.Exit(foreground(RunRequest(suite, out, settings), json))
+    raise typer.Exit(foreground(RunRequest(suite, out, settings), for_programs(json)))
 
 
 @app.command()
@@ -99,7 +99,7 @@ def score(
     if (run_dir is None) == (results is None):
         raise typer.BadParameter("give a run directory or --results FILE, and not both", param_hint="RUN_DIR")
     request = ScoreRequest(results or run_dir / "results.jsonl", reference, rows, suite_dir, out, edition, engine)
-    score_and_show(request, not interactive(json))
+    score_and_show(request, for_programs(json))
 
 
 @app.command()
@@ -132,9 +132,9 @@ def pipeline(
 
     settings = _run_settings(locals())
     suite = open_suite(rows, suite_dir, edition)
-    code = foreground(RunRequest(suite, out, settings), json)
+    code = foreground(RunRequest(suite, out, settings), for_programs(json))
     if code in (0, DONE_WITH_ERRORS):
-        score_and_show(ScoreRequest(out / "results.jsonl", reference, rows, suite_dir, None, edition, engine), not interactive(json))
+        score_and_show(ScoreRequest(out / "results.jsonl", reference, rows, suite_dir, None, edition, engine), for_programs(json))
     raise typer.Exit(code)
 
 
@@ -161,7 +161,7 @@ def doctor(json: opt.Json = False) -> None:
     """
     from di_tui.doctor import report
 
-    report(json)
+    report(for_programs(json))
 
 
 def _run_settings(given: dict):

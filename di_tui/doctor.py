@@ -12,7 +12,6 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from di_tui.display.base import interactive
 from di_tui.display.run import write_line
 from suite_builder.editions import edition
 
@@ -44,7 +43,7 @@ def findings() -> list[Finding]:
 def report(as_json: bool) -> None:
     """Print the findings."""
     found = findings()
-    if not interactive(as_json):
+    if as_json:
         for finding in found:
             write_line({"event": "finding", "name": finding.name, "ok": finding.ok, "detail": finding.detail, "fix": finding.fix})
         return
@@ -52,7 +51,7 @@ def report(as_json: bool) -> None:
     for finding in found:
         mark = "[green]✓[/]" if finding.ok else "[yellow]![/]"
         table.add_row(mark, finding.name, finding.detail + (f"\n[bold]{finding.fix}[/]" if not finding.ok else ""))
-    Console().print(table)
+    Console(highlight=False).print(table)
 
 
 def _python() -> Finding:

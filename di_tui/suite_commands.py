@@ -1,11 +1,13 @@
 """`di-tui suite ...`: rebuild, import, verify, sample and show a suite."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from di_tui import options as opt
+from di_tui.display.base import for_programs
 from suite_builder.editions import edition as find_edition
 from suite_builder.suite import Suite
 
@@ -31,14 +33,19 @@ def rebuild_and_index(
     """Rebuild a suite directory with a display, then write its label file and row store.
 
     Raises:
-        SuiteError: a benchmark failed; what worked stays for the next call.
+        typer.Exit: a benchmark failed; what worked stays for the next call.
+        SuiteError: the suite cannot be written.
     """
     from di_tui.display.rebuild import rebuild_display
     from suite_builder.build import rebuild as rebuild_suite
     from suite_builder.row_index import RowIndex
 
     with rebuild_display(as_json) as display:
-        rebuild_suite(work, suite_dir, find_edition(edition), only, mirror, allow_partial, display.emit)
+        result = rebuild_suite(work, suite_dir, find_edition(edition), only, mirror, allow_partial, display.emit)
+    for catalog_id, reason in result.failed.items():
+        print(f"error: benchmark {catalog_id}: {reason}", file=sys.stderr)
+    if result.failed:
+        raise typer.Exit(1)
     suite = Suite.open(suite_dir, edition)
     RowIndex.require(suite).close()
     return suite
@@ -60,7 +67,7 @@ def rebuild(
     Example: di-tui suite rebuild --only 4 9 32 34 58 --suite-dir suite-small
     """
     directory = suite_dir or Path(find_edition(edition).suite_dir)
-    rebuild_and_index(work, directory, edition, opt.parse_only(only), mirror, allow_partial, json)
+    rebuild_and_index(work, directory, edition, opt.parse_only(only), mirror, allow_partial, for_programs(json))
 
 
 @suite_app.command()
@@ -72,7 +79,7 @@ def verify(suite_dir: opt.SuiteDir = None, edition: opt.Edition = None, json: op
     from di_tui.display.checks import show_checks
 
     suite = open_suite(None, suite_dir, edition)
-    if not show_checks(suite, json):
+    if not show_checks(suite, for_programs(json)):
         raise typer.Exit(1)
 
 
@@ -104,7 +111,7 @@ def status(suite_dir: opt.SuiteDir = None, edition: opt.Edition = None, json: op
     """
     from di_tui.display.suite import show_status
 
-    show_status(open_suite(None, suite_dir, edition), json)
+    show_status(open_suite(None, suite_dir, edition), for_programs(json))
 
 
 @suite_app.command("import")

@@ -20,6 +20,8 @@ class Benchmark:
 
     `cases`, `requests` and `fields` count the frozen rows. `frozen_sha256` is the sha256 of the benchmark's own
     lines in the frozen file where it is known (derived from verified normalized files, not published).
+    `case_cap`, `request_cap` and `strata` (paths into a row) say what edition 0.1 selects; without a cap it keeps all.
+    `batch` groups added benchmarks. `recipe` names the module in `suite_builder.recipes`, None while there is none.
     """
 
     catalog_id: int
@@ -32,6 +34,11 @@ class Benchmark:
     normalized: tuple[NormalizedFile, ...] = ()
     added: bool = False
     frozen_sha256: str | None = None
+    case_cap: int | None = None
+    request_cap: int | None = None
+    strata: tuple[str, ...] = ()
+    batch: int | None = None
+    recipe: str | None = None
 
 
 @cache
@@ -40,5 +47,6 @@ def benchmarks() -> dict[int, Benchmark]:
     entries = {}
     for record in load_json("benchmarks.json"):
         files = tuple(NormalizedFile(**file) for file in record.get("normalized", ()))
-        entries[record["catalog_id"]] = Benchmark(**{**record, "normalized": files})
+        strata = tuple(record.get("strata", ()))
+        entries[record["catalog_id"]] = Benchmark(**{**record, "normalized": files, "strata": strata})
     return entries

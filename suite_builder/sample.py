@@ -1,18 +1,16 @@
 """A stratified sample of a suite: whole groups, the same ones for the same seed."""
 
 import gzip
-import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
 from suite_builder.errors import SuiteError
+from suite_builder.freeze import SELECTION_SEED, priority
 from suite_builder.row_index import RowIndex
 from suite_builder.suite import Suite
 
-SEED = 20260919
 
-
-def sample(suite: Suite, out: Path, n: int = 100, seed: int = SEED, single_requests: bool = False) -> int:
+def sample(suite: Suite, out: Path, n: int = 100, seed: int = SELECTION_SEED, single_requests: bool = False) -> int:
     """Write at least `n` rows of a suite to a gzip rows file; returns how many.
 
     The published rule: per benchmark, groups in the order of the sha256 of `<seed>:<catalog_id>:<group_id>`; round the
@@ -52,18 +50,13 @@ def _groups(suite: Suite, index: RowIndex) -> dict[int, dict[str, list[int]]]:
 
 def _turns(groups: dict[int, dict[str, list[int]]], seed: int) -> Iterator[list[int]]:
     queues = [
-        iter(sorted(members.items(), key=lambda item, id=catalog_id: group_priority(seed, id, item[0])))
+        iter(sorted(members.items(), key=lambda item, id=catalog_id: priority(id, item[0], seed)))
         for catalog_id, members in sorted(groups.items())
     ]
     while queues:
         turn = [(queue, next(queue, None)) for queue in queues]
         yield from (group[1] for _queue, group in turn if group)
         queues = [queue for queue, group in turn if group]
-
-
-def group_priority(seed: int, catalog_id: int, group_id: str) -> str:
-    """The hex sha256 that orders groups; lower comes first."""
-    return hashlib.sha256(f"{seed}:{catalog_id}:{group_id}".encode()).hexdigest()
 
 
 def _write(out: Path, lines: Iterator[bytes]) -> None:

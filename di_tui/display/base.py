@@ -20,6 +20,6 @@ class Display(ABC):
         """Take one event."""
 
 
-def interactive(as_json: bool) -> bool:
-    """Whether a person reads the output: a terminal that can redraw, and no request for JSON."""
-    return not as_json and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+def for_programs(as_json: bool) -> bool:
+    """Whether a program reads the output: on request, or when it does not go to a terminal that can redraw."""
+    return as_json or not sys.stdout.isatty() or os.environ.get("TERM") == "dumb"

@@ -8,16 +8,28 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from di_tui.display.base import Display, interactive
+from di_tui.display.base import Display
 from di_tui.display.run import duration, write_line
+from di_tui.display.table import Column, fitting_table, shorten
 from suite_builder import events
 from suite_builder.catalog import benchmarks
 
+NAME_WIDTH = 26
+LICENCE_WIDTH = 30
+COLUMNS = {
+    "id": Column("#", "right"),
+    "name": Column("Benchmark"),
+    "sources": Column("Sources"),
+    "normalize": Column("Normalize"),
+    "freeze": Column("Freeze"),
+    "licence": Column("Licence", from_width=110),
+    "time": Column("Time", "right"),
+}
 STAGES = ("sources", "normalize", "freeze")
 
 
 def rebuild_display(as_json: bool) -> Display:
-    return RichRebuildDisplay() if interactive(as_json) else JsonRebuildDisplay()
+    return JsonRebuildDisplay() if as_json else RichRebuildDisplay()
 
 
 class RichRebuildDisplay(Display):
@@ -27,7 +39,7 @@ class RichRebuildDisplay(Display):
         self.stages: dict[int, dict[str, events.Stage]] = {}
         self.downloads: dict[int, events.Download] = {}
         self._lock = threading.Lock()
-        self.console = Console()
+        self.console = Console(highlight=False)
         self.live = Live(get_renderable=self._render, console=self.console, refresh_per_second=5)
 
     def __enter__(self) -> "RichRebuildDisplay":
@@ -45,27 +57,29 @@ class RichRebuildDisplay(Display):
                 case events.Download():
                     self.downloads[event.catalog_id] = event
                 case events.Written():
-                    rows = ", ".join(f"{name} {count:,} rows" for name, count in event.rows.items())
                     state = "unchanged" if event.unchanged else "written"
-                    self.console.print(f"{event.directory} {state}{' (partial)' if event.partial else ''}: {rows}")
+                    partial = ", partial" if event.partial else ""
+                    self.console.print(f"{event.directory}: {event.rows:,} rows {state}{partial}")
 
     def _render(self) -> Table:
-        table = Table("#", "Benchmark", "Sources", "Normalize", "Freeze", "Licence", "Time", box=None, pad_edge=False)
-        table.columns[0].justify = table.columns[6].justify = "right"
-        table.columns[1].no_wrap = True
         with self._lock:
-            for catalog_id, stages in self.stages.items():
-                benchmark = benchmarks()[catalog_id]
-                seconds = sum(stage.seconds or 0 for stage in stages.values())
-                cells = [self._cell(catalog_id, stages.get(name)) for name in STAGES]
-                table.add_row(str(catalog_id), benchmark.dataset, *cells, benchmark.licence, duration(seconds))
-        return table
+            return fitting_table(COLUMNS, [self._row(catalog_id) for catalog_id in self.stages], self.console.width)
+
+    def _row(self, catalog_id: int) -> dict[str, Text | str]:
+        benchmark, stages = benchmarks()[catalog_id], self.stages[catalog_id]
+        return {
+            "id": str(catalog_id),
+            "name": shorten(benchmark.dataset, NAME_WIDTH),
+            **{name: self._cell(catalog_id, stages.get(name)) for name in STAGES},
+            "licence": shorten(benchmark.licence, LICENCE_WIDTH),
+            "time": duration(sum(stage.seconds or 0 for stage in stages.values())),
+        }
 
     def _cell(self, catalog_id: int, stage: events.Stage | None) -> Text:
         if stage is None or stage.state == "waiting":
             return Text("·", style="dim")
         if stage.state == "failed":
-            return Text(f"✗ {stage.reason}", style="red")
+            return Text("✗ failed", style="red")
         if stage.state == "running":
             download = self.downloads.get(catalog_id)
             return Text(_received(download) if stage.stage == "sources" and download else "…", style="dim")
@@ -79,15 +93,16 @@ def _received(download: events.Download) -> str:
 
 
 def _detail(stage: events.Stage) -> str:
-    if stage.records is None:
-        return megabytes(stage.size) if stage.size else "none needed"
-    proof = {True: f" = {stage.sha256[:8]}…", False: " ≠ published", None: ""}[stage.matches] if stage.sha256 else ""
+    if stage.stage == "sources":
+        return megabytes(stage.size) if stage.size else ""
+    # The hash of the normalized file is the published one; that of the frozen rows only follows from it.
+    proof = f" {stage.sha256[:8]}…" if stage.stage == "normalize" and stage.sha256 else ""
     return f"{stage.records:,}{proof}"
 
 
 def megabytes(size: int) -> str:
     """`0.3 MB`, decimal megabytes."""
-    return f"{size / 1e6:,.1f} MB"
+    return f"{size / 1e6:,.1f} MB" if size >= 5e4 else f"{size / 1e3:,.0f} kB"
 
 
 class JsonRebuildDisplay(Display):

@@ -12,7 +12,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from di_tui.display.base import Display, interactive
+from di_tui.display.base import Display
 from di_tui.monitor import Monitor, Snapshot
 from engines import events
 
@@ -21,7 +21,7 @@ STATUS_STYLES = {"ok": ("✓", "green"), "unsupported": ("–", "yellow"), "abst
 
 
 def run_display(as_json: bool) -> Display:
-    return RichRunDisplay() if interactive(as_json) else JsonRunDisplay()
+    return JsonRunDisplay() if as_json else RichRunDisplay()
 
 
 class RichRunDisplay(Display):
@@ -29,7 +29,7 @@ class RichRunDisplay(Display):
 
     def __init__(self) -> None:
         self.monitor = Monitor()
-        self.console = Console()
+        self.console = Console(highlight=False)
         self.live = Live(get_renderable=self._render, console=self.console, refresh_per_second=5)
 
     def __enter__(self) -> "RichRunDisplay":

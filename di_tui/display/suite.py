@@ -5,7 +5,6 @@ from collections import Counter
 from rich.console import Console
 from rich.table import Table
 
-from di_tui.display.base import interactive
 from di_tui.display.run import write_line
 from suite_builder.catalog import benchmarks
 from suite_builder.row_index import RowIndex
@@ -24,7 +23,7 @@ def show_status(suite: Suite, as_json: bool) -> None:
         "requests": asked.total(),
         "scoreable": scored.total(),
     }
-    if not interactive(as_json):
+    if as_json:
         write_line({"event": "suite", **facts, "benchmarks": {str(key): asked[key] for key in sorted(asked)}})
         return
     state = "partial" if suite.partial else "complete"
@@ -39,4 +38,4 @@ def show_status(suite: Suite, as_json: bool) -> None:
         table.add_row(
             str(catalog_id), benchmark.dataset, f"{asked[catalog_id]:,}", f"{scored[catalog_id]:,}", benchmark.licence
         )
-    Console().print(table)
+    Console(highlight=False).print(table)

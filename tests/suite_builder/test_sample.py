@@ -7,7 +7,7 @@ import pytest
 from suites import make_row
 
 from suite_builder.errors import SuiteError
-from suite_builder.sample import group_priority, sample
+from suite_builder.sample import sample
 
 
 def run_ids(path):
@@ -59,7 +59,3 @@ def test_impossible_samples_are_refused(grouped_suite, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(SuiteError, match="cannot write"):
         sample(grouped_suite, tmp_path / "file" / "inside.gz", n=1)
-
-
-def test_priorities_are_the_published_hash():
-    assert group_priority(20260919, 9, "x") == hashlib.sha256(b"20260919:9:x").hexdigest()

@@ -1,0 +1,167 @@
+"""The rebuild job: the blocks of an edition's benchmarks, then the suite directory made of them."""
+
+import hashlib
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from suite_builder.assemble import write_row_file, write_suite_facts
+from suite_builder.blocks import Block, Emit, build_block, read_json, reason
+from suite_builder.catalog import Benchmark, benchmarks
+from suite_builder.editions import Edition
+from suite_builder.editions import edition as edition_named
+from suite_builder.errors import SuiteError
+from suite_builder.events import Stage, Written
+from suite_builder.suite import EXCLUSIONS, MANIFEST, has_row_file, row_file
+
+BASE, ADDED = "selected-rows", "added-rows"
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class RebuildResult:
+    """What a rebuild came to. failed: catalog id -> why it could not be built."""
+
+    blocks: tuple[Block, ...]
+    failed: dict[int, str]
+    partial: bool
+
+    @property
+    def ok(self) -> bool:
+        return not self.failed
+
+
+def rebuild(
+    work: Path,
+    suite_dir: Path,
+    edition: Edition,
+    only: Sequence[int] | None = None,
+    mirror: Path | None = None,
+    allow_partial: bool = False,
+    emit: Emit = lambda event: None,
+) -> RebuildResult:
+    """Build what is missing or changed, then write the suite directory. A failing benchmark does not stop the others.
+
+    Args:
+        only: the catalog ids to build; the suite then holds these alone and is partial.
+        mirror: folder to read the sources from instead of the network.
+        allow_partial: write a suite that lacks benchmarks of the edition.
+
+    Raises:
+        SuiteError: the suite would be partial and may not be, would replace a complete one, or cannot be written.
+    """
+    in_edition = [entry for entry in benchmarks().values() if not entry.added or ADDED in edition.files]
+    wanted = _chosen(in_edition, edition, only)
+    whole = only is None and not allow_partial
+    if whole:
+        _refuse(edition, [entry for entry in wanted if entry.recipe is None], "without a recipe in this version")
+    for benchmark in wanted:
+        emit(Stage(benchmark.catalog_id, "sources", "waiting"))
+    blocks, failed = [], {}
+    for benchmark in wanted:
+        try:
+            blocks.append(build_block(benchmark, work, mirror, emit))
+        except Exception as error:
+            log.debug("%s failed", benchmark.dataset, exc_info=True)
+            failed[benchmark.catalog_id] = reason(error)
+    built = {block.benchmark for block in blocks}
+    lacking = [entry for entry in in_edition if entry not in built]
+    if whole:
+        _refuse(edition, lacking, "that could not be built")
+    if blocks:
+        _write_suite(suite_dir, edition, blocks, bool(lacking), emit)
+    return RebuildResult(tuple(blocks), failed, bool(lacking))
+
+
+def _chosen(in_edition: list[Benchmark], edition: Edition, only: Sequence[int] | None) -> list[Benchmark]:
+    if only is None:
+        return in_edition
+    if unknown := set(only) - {entry.catalog_id for entry in in_edition}:
+        raise SuiteError(f"edition {edition.id} has no benchmark {', '.join(map(str, sorted(unknown)))}")
+    return [entry for entry in in_edition if entry.catalog_id in only]
+
+
+def _refuse(edition: Edition, lacking: list[Benchmark], why: str) -> None:
+    if lacking:
+        names = ", ".join(f"{entry.catalog_id} {entry.dataset}" for entry in lacking)
+        raise SuiteError(
+            f"the suite of edition {edition.id} would lack {len(lacking)} benchmarks {why}: {names}. "
+            "Write a partial one with --allow-partial, or choose benchmarks with --only"
+        )
+
+
+def _write_suite(directory: Path, edition: Edition, blocks: list[Block], partial: bool, emit: Emit) -> None:
+    manifest = read_json(directory / MANIFEST)
+    if partial and manifest and not manifest.get("partial"):
+        raise SuiteError(f"{directory} holds a complete suite; write the partial one elsewhere with --suite-dir")
+    described = [_describe(block) for block in blocks]
+    unchanged = _is_current(directory, manifest, edition, partial, described)
+    if not unchanged:
+        files = _write_rows(directory, edition, blocks, partial)
+        write_suite_facts(directory, edition, files, partial, described)
+    emit(Written(str(directory), partial, sum(block.frozen.rows for block in blocks), unchanged))
+
+
+def _describe(block: Block) -> dict[str, Any]:
+    """A benchmark's record in the manifest."""
+    return {
+        "catalog_id": block.benchmark.catalog_id,
+        "dataset": block.benchmark.dataset,
+        "rows": block.frozen.rows,
+        "sha256": block.frozen.sha256,
+        "verified": block.verified,
+        "normalized": {track: file.sha256 for track, file in block.normalized.items()},
+    }
+
+
+def _is_current(directory: Path, manifest: dict, edition: Edition, partial: bool, described: list[dict]) -> bool:
+    """Whether the directory was made from these very blocks and still has its files."""
+    return (
+        (manifest.get("benchmarks"), manifest.get("partial")) == (described, partial)
+        and edition_named(manifest["edition"]).files == edition.files
+        and (directory / EXCLUSIONS).is_file()
+        and all(_size(directory / name) == facts["size"] for name, facts in manifest["files"].items())
+    )
+
+
+def _size(path: Path) -> int | None:
+    return path.stat().st_size if path.is_file() else None
+
+
+def _write_rows(directory: Path, edition: Edition, blocks: list[Block], partial: bool) -> dict[str, dict[str, Any]]:
+    """Write the row files of these blocks, remove those that the suite no longer has; returns the manifest's facts."""
+    contents = {
+        BASE: [block for block in blocks if not block.benchmark.added],
+        ADDED: [block for block in blocks if block.benchmark.added],
+    }
+    if not partial:
+        _check_whole(edition, contents)
+    files = {}
+    for stem, members in contents.items():
+        if members:
+            files[stem] = write_row_file(directory, stem, _lines(members))
+            files[stem]["size"] = _size(row_file(directory, stem))
+        elif has_row_file(directory, stem):
+            row_file(directory, stem).unlink()
+    return files
+
+
+def _check_whole(edition: Edition, contents: dict[str, list[Block]]) -> None:
+    for stem, published in edition.files.items():
+        digest = hashlib.sha256()
+        for line in _lines(contents[stem]):
+            digest.update(line)
+        if digest.hexdigest() != published.sha256:
+            raise SuiteError(
+                f"the rebuilt {stem} have sha256 {digest.hexdigest()}, edition {edition.id} has {published.sha256}; "
+                "no suite was written"
+            )
+
+
+def _lines(blocks: list[Block]) -> Iterator[bytes]:
+    for block in blocks:
+        with block.frozen.path.open("rb") as lines:
+            yield from lines
