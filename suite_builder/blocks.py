@@ -76,7 +76,7 @@ def build_block(benchmark: Benchmark, work: Path, mirror: Path | None, emit: Emi
         Exception: whatever the recipe meets in its sources.
     """
     with _stage(emit, benchmark, "sources") as facts:
-        if benchmark.recipe is None:
+        if not benchmark.has_recipe:
             raise SuiteError(f"{benchmark.dataset} cannot be rebuilt: this version has no recipe for it yet")
         recipe = import_module(f"suite_builder.recipes.{benchmark.recipe}")
         fingerprint = _fingerprint(benchmark, recipe)

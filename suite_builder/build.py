@@ -57,7 +57,7 @@ def rebuild(
     wanted = _chosen(in_edition, edition, only)
     whole = only is None and not allow_partial
     if whole:
-        _refuse(edition, [entry for entry in wanted if entry.recipe is None], "without a recipe in this version")
+        _refuse(edition, [entry for entry in wanted if not entry.has_recipe], "without a recipe in this version")
     for benchmark in wanted:
         emit(Stage(benchmark.catalog_id, "sources", "waiting"))
     blocks, failed = [], {}

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 
 from suite_builder.data_files import load_json
 
@@ -21,7 +22,7 @@ class Benchmark:
     `cases`, `requests` and `fields` count the frozen rows. `frozen_sha256` is the sha256 of the benchmark's own
     lines in the frozen file where it is known (derived from verified normalized files, not published).
     `case_cap`, `request_cap` and `strata` (paths into a row) say what edition 0.1 selects; without a cap it keeps all.
-    `batch` groups added benchmarks. `recipe` names the module in `suite_builder.recipes`, None while there is none.
+    `batch` groups added benchmarks. `recipe` names the module in `suite_builder.recipes`.
     """
 
     catalog_id: int
@@ -31,6 +32,7 @@ class Benchmark:
     cases: int
     requests: int
     fields: int
+    recipe: str
     normalized: tuple[NormalizedFile, ...] = ()
     added: bool = False
     frozen_sha256: str | None = None
@@ -38,7 +40,11 @@ class Benchmark:
     request_cap: int | None = None
     strata: tuple[str, ...] = ()
     batch: int | None = None
-    recipe: str | None = None
+
+    @property
+    def has_recipe(self) -> bool:
+        """Whether this version can rebuild it."""
+        return find_spec(f"suite_builder.recipes.{self.recipe}") is not None
 
 
 @cache

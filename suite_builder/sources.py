@@ -6,8 +6,9 @@ Knows nothing of how files are fetched or read. Every file is named one by one, 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
-from suite_builder.data_files import load_json
+from suite_builder.data_files import list_files, load_json
 
 HUB = "https://huggingface.co/"
 PUBLIC = {
@@ -21,17 +22,21 @@ PUBLIC = {
 class SourceFile:
     """One file of a source.
 
-    path: its place below `<catalog_id>/`, in a mirror as in the work folder. row_path: the path that rows give for it,
-    whatever the layout on disk. size: bytes, None where it is not known.
+    path: its place below `<catalog_id>/`, in a mirror as in the work folder; for a member of an archive its path inside.
+    sha256: None where none is published; then the pinned revision alone says what it is. row_path: the path that rows
+    give for it, whatever the layout on disk. size: bytes, None where it is not known. pattern: `path` is a glob that
+    stands for every file of the pinned revision that it matches. archive: the archive that it is a member of.
     """
 
     catalog_id: int
     path: str
     url: str
-    sha256: str
+    sha256: str | None = None
     size: int | None = None
     row_path: str | None = None
     gated: bool = False
+    pattern: bool = False
+    archive: "SourceFile | None" = None
 
     @property
     def name(self) -> str:
@@ -61,11 +66,8 @@ class Source:
 @cache
 def sources() -> dict[int, tuple[Source, ...]]:
     """Catalog id -> its sources. A generated benchmark has none."""
-    found: dict[int, tuple[Source, ...]] = {}
-    for record in load_json("sources.json"):
-        catalog_id = record["catalog_id"]
-        found[catalog_id] = (*found.get(catalog_id, ()), _source(catalog_id, record))
-    return found
+    by_id = {int(Path(name).stem): load_json(name) for name in list_files("sources")}
+    return {catalog_id: tuple(_source(catalog_id, record) for record in records) for catalog_id, records in by_id.items()}
 
 
 def _source(catalog_id: int, record: Mapping) -> Source:
@@ -79,14 +81,17 @@ def _source(catalog_id: int, record: Mapping) -> Source:
 
 
 def _source_file(catalog_id: int, record: Mapping, file: Mapping) -> SourceFile:
+    path = file.get("path") or file["pattern"]
     return SourceFile(
         catalog_id=catalog_id,
-        path=file["path"],
-        url=PUBLIC[record["kind"]].format_map({**record, "upstream": file.get("upstream", file["path"])}),
-        sha256=file["sha256"],
+        path=path,
+        url=PUBLIC[record["kind"]].format_map({**record, "upstream": file.get("upstream", path)}),
+        sha256=file.get("sha256"),
         size=file.get("size"),
-        row_path=f"{record['row_folder']}/{file['path']}" if "row_folder" in record else None,
+        row_path=f"{record['row_folder']}/{path}" if "row_folder" in record else None,
         gated=record.get("gated", False),
+        pattern="pattern" in file,
+        archive=_source_file(catalog_id, record, file["archive"]) if "archive" in file else None,
     )
 
 
