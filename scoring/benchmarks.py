@@ -1,0 +1,235 @@
+"""Which metric scores which benchmark: tables by catalog id. A new benchmark is a row here, not a branch elsewhere."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from scoring import scorers
+from scoring.cases import Case, Field
+
+Scorer = Callable[[Sequence[Case]], Any]
+
+BRIER = "Brier (lower is better)"
+HALLUCINATION_F1 = "F1 on hallucinated class"
+
+# Label of a metric as the files have it -> how its value is computed from whole cases.
+METRICS: dict[str | None, Scorer] = {
+    "accuracy": scorers.accuracy,
+    "case exact accuracy": scorers.case_exact_accuracy,
+    "macro-F1": scorers.macro_f1,
+    "per-review F1": scorers.review_f1,
+    "nDCG@10": scorers.ndcg,
+    "selected quality (quality objective)": scorers.routed_quality,
+    BRIER: scorers.brier,
+    HALLUCINATION_F1: scorers.true_f1,
+    None: lambda _cases: None,
+}
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """How one benchmark is scored.
+
+    metric: a label of METRICS; None for a benchmark without a value over all its tracks.
+    by_field: fields are right or wrong one by one (else a field is only part of a ranking, a route or a forecast).
+    accepts_ties: right is what the row's `scoring.accepted` names, not only the gold answer.
+    reads: what the metric needs of an answer: the `choice`, the `probability` of yes, or the `outcome` of the choice.
+    block: keys that the row's `scoring` block must have.
+    questions: the scored ones; None for all but `scoring.unscored_fields`.
+    details, custom: further numbers of the native report.
+    added: one of the benchmarks that came with edition 0.2; each row counts alone, and `chance` is shown beside it.
+    """
+
+    metric: str | None = "accuracy"
+    by_field: bool = True
+    accepts_ties: bool = False
+    reads: str = "choice"
+    block: tuple[str, ...] = ()
+    questions: tuple[str, ...] | None = None
+    details: Mapping[str, Scorer] = field(default_factory=dict)
+    custom: Scorer = lambda _cases: {}
+    added: bool = False
+    chance: Scorer = scorers.chance_hits
+
+    @property
+    def score(self) -> Scorer:
+        """The primary value of whole cases."""
+        return METRICS[self.metric]
+
+    def scores(self, question: str, scoring: dict) -> bool:
+        """Whether the answer to a question is scored."""
+        if self.questions is not None:
+            return question in self.questions
+        return question not in scoring.get("unscored_fields", ())
+
+    def unusable(self, case: Case) -> str | None:
+        """Why the metric cannot be computed from an answered case; None when it can."""
+        for answered in case.fields:
+            problem = self._missing(answered)
+            if problem:
+                return f"question {answered.question!r}: {problem}"
+        return None
+
+    def _missing(self, answered: Field) -> str | None:
+        if self.reads == "probability":
+            return "no probability of yes in [0, 1]" if answered.p_yes is None else None
+        if answered.prediction is None:
+            return "no readable answer"
+        if self.reads == "outcome" and answered.prediction not in answered.options:
+            return f"choice {answered.prediction!r} is not an option"
+        return "the row has no gold answer" if answered.gold is None else None
+
+
+def _grouped(members: Callable) -> Scorer:
+    return partial(scorers.subgroups, members)
+
+
+_EXACT = {"metric": "case exact accuracy"}
+_POSITIVE = {"details": {"positive_micro_f1": scorers.positive_micro_f1}}
+_RANKING = Benchmark(
+    "nDCG@10",
+    by_field=False,
+    reads="probability",
+    block=("field_to_document", "qrels", "retrieved_ids", "scorable_ids"),
+    custom=scorers.ranking_means,
+)
+_F1 = Benchmark("macro-F1", details={"macro_f1": scorers.macro_f1})
+_ADDED = Benchmark(added=True)
+
+# Benchmarks that are not here are scored by accuracy of fields.
+BENCHMARKS: dict[int, Benchmark] = {
+    1: Benchmark(**_EXACT, **_POSITIVE),
+    2: _RANKING,
+    4: _F1,
+    5: _F1,
+    6: Benchmark(
+        "selected quality (quality objective)",
+        by_field=False,
+        reads="outcome",
+        block=("outcomes", "cost_penalty_per_usd"),
+        custom=scorers.routing_means,
+    ),
+    9: Benchmark(**_EXACT, details={"subgroups": _grouped(scorers.hits_of_role)}),
+    10: _F1,
+    11: _F1,
+    12: _F1,
+    20: Benchmark(details={"subgroups": _grouped(partial(scorers.hits_of_fact, "variant"))}),
+    22: Benchmark(
+        details={
+            "cluster_macro_accuracy": partial(scorers.accuracy, fact="song_id"),
+            "subgroups": _grouped(partial(scorers.hits_of_fact, "gold_class")),
+        }
+    ),
+    23: Benchmark(details={"cluster_macro_accuracy": partial(scorers.accuracy, fact="user_id")}),
+    31: Benchmark(accepts_ties=True, reads="outcome", block=("accepted", "values"), custom=scorers.chess_regret),
+    33: Benchmark(**_EXACT, **_POSITIVE),
+    36: _RANKING,
+    37: _F1,
+    38: Benchmark(**_EXACT, **_POSITIVE),
+    39: _F1,
+    40: Benchmark(
+        None,
+        details={
+            "macro_f1": scorers.macro_f1,
+            "positive_f1_by_field": scorers.positive_f1_by_field,
+            "category_macro_f1": scorers.category_macro_f1,
+        },
+    ),
+    41: _F1,
+    42: _F1,
+    48: Benchmark(
+        BRIER,
+        by_field=False,
+        reads="probability",
+        details={"subgroups": _grouped(scorers.brier_of_kind)},
+        custom=scorers.forecast_means,
+    ),
+    50: Benchmark(
+        accepts_ties=True,
+        reads="outcome",
+        block=("accepted", "summed_ranks", "panel_size"),
+        custom=scorers.consensus_regret,
+    ),
+    56: Benchmark(added=True, questions=("verdict",)),
+    57: _ADDED,
+    58: _ADDED,
+    59: Benchmark(HALLUCINATION_F1, added=True, chance=scorers.chance_true_f1),
+    61: _ADDED,
+    62: _ADDED,
+    64: _ADDED,
+}
+DEFAULT = Benchmark()
+
+
+@dataclass(frozen=True)
+class TrackRule:
+    """Raw value and chance of one track over all its cases. chance None: a frozen value of the track."""
+
+    raw: Scorer
+    chance: Scorer | None
+
+
+@dataclass(frozen=True)
+class Tracks:
+    """How a track-scored benchmark falls into tracks.
+
+    rule: of every track but the `special` ones. split: by track name (else one track called `all`).
+    leaves_out: part of the name of tracks that do not count. headline: the track whose values stand for the benchmark
+    (else the means over tracks), and the metric label that it is shown under.
+    """
+
+    rule: TrackRule
+    split: bool = False
+    special: Mapping[str, TrackRule] = field(default_factory=dict)
+    leaves_out: str | None = None
+    headline: str | None = None
+    headline_metric: str | None = None
+
+    def rule_of(self, track: str) -> TrackRule:
+        """The rule of the track with that name."""
+        return self.special.get(track, self.rule)
+
+
+def _hits(fact: str | None = None) -> TrackRule:
+    return TrackRule(partial(scorers.accuracy, fact=fact), partial(scorers.chance_hits, fact=fact))
+
+
+_RANKED = Tracks(TrackRule(scorers.raw_ndcg, scorers.chance_ndcg))
+_MACRO_F1 = Tracks(TrackRule(scorers.raw_macro_f1, None))
+_TIES = Tracks(TrackRule(scorers.accuracy, scorers.chance_accepted))
+
+# Benchmarks that are not here have one track, scored by hits.
+TRACKS: dict[int, Tracks] = {
+    1: Tracks(TrackRule(scorers.case_exact_accuracy, scorers.chance_exact)),
+    2: _RANKED,
+    6: Tracks(TrackRule(scorers.routed_quality, scorers.chance_quality), split=True),
+    11: _MACRO_F1,
+    20: Tracks(_hits("variant")),
+    22: Tracks(_hits("song_id")),
+    23: Tracks(_hits("user_id")),
+    24: Tracks(_hits("subject")),
+    30: Tracks(_hits(), split=True),
+    31: _TIES,
+    36: _RANKED,
+    37: _MACRO_F1,
+    40: Tracks(
+        _hits(),
+        split=True,
+        special=dict.fromkeys(("iSarcasmEval-A-En", "iSarcasmEval-A-Ar"), TrackRule(scorers.raw_yes_f1, None)),
+        leaves_out="-B-",
+        headline="iSarcasmEval-A-En",
+        headline_metric="Sarcasm F1 · track A, English",
+    ),
+    41: _MACRO_F1,
+    50: _TIES,
+}
+DEFAULT_TRACKS = Tracks(_hits())
+
+TRACK_NAMES = {
+    "iSarcasmEval-A-En": "A · English",
+    "iSarcasmEval-A-Ar": "A · Arabic",
+    "iSarcasmEval-B-En": "B · English figurative",
+    "iSarcasmEval-C-En": "C · English pairs",
+    "iSarcasmEval-C-Ar": "C · Arabic pairs",
+}
