@@ -1,10 +1,7 @@
 """The http engine over real sockets: a small server of our own for each rule, then jevcompat's mock server."""
 
 import json
-import re
 import socket
-import subprocess
-import sys
 import threading
 from datetime import datetime, timedelta, timezone
 from email.utils import format_datetime
@@ -529,27 +526,6 @@ def test_missing_base_url_is_named():
 
 
 # A server of somebody else.
-
-
-@pytest.fixture
-def mock():
-    """Starts jevcompat's mock in a process of its own; gives the process and the URL where it listens."""
-    pytest.importorskip("jevcompat", reason="jevcompat (test extra) is not installed")
-    program = "import sys; from jevcompat.cli import main; sys.exit(main())"
-    processes = []
-
-    def start(*arguments):
-        command = [sys.executable, "-c", program, "mock", "--port", "0", *arguments]
-        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        processes.append(process)
-        announced = process.stderr.readline()
-        return SimpleNamespace(process=process, url=re.search(r"http://[\d.]+:\d+", announced)[0])
-
-    yield start
-    for process in processes:
-        process.kill()
-        process.wait()
-        process.stderr.close()
 
 
 # One request that meets every fault: all types, odd ids and keys, structured texts, null descriptions, many options.

@@ -1,0 +1,370 @@
+"""The `transformers` engine on tiny random models: its scores are held to bench/naive.py, one plain pass for every option."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import (
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    GPT2Config,
+    LlamaConfig,
+    MambaConfig,
+    MistralConfig,
+    PreTrainedTokenizerFast,
+    Qwen2Config,
+)
+
+from engines import rendering, wire
+from engines.base import DeviceError, EngineError, Unsupported, load_engine
+from engines.causal_lm import CausalLmEngine, fingerprint
+from engines.option_scoring import OptionScorer
+from engines.rendering import Rendering, TokenizedQuestion
+from suite_builder.suite import Suite
+
+ROOT = Path(__file__).parents[2]
+sys.path.append(str(ROOT / "bench"))
+import naive  # noqa: E402
+
+TOLERANCE = 1e-4
+CONTEXT = 2048
+# A wide initialisation: with the usual one every token is about as likely as any other, and no mistake would show.
+SHAPE = {
+    "hidden_size": 48,
+    "intermediate_size": 96,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "initializer_range": 0.3,
+    "max_position_embeddings": CONTEXT,
+}
+CONFIGS = {"llama": LlamaConfig, "qwen2": Qwen2Config}
+CHAT_TEMPLATE = (
+    "{% for message in messages %}<|start|>{{ message.role }}\n{{ message.content }}<|end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|start|>assistant\n{% endif %}"
+)
+
+WORDS = {"anchor": "basil", "candle": None, "delta": "ember"}
+PREFIX_KEYS = {f"option_{number}": f"intent {number}" for number in range(77)}
+HAND_MADE: list[tuple[object, dict]] = [
+    ("One letter each.", {"type": "choice", "instructions": "Which?", "criteria": {"A": "first", "B": "second", "C": None}}),
+    ("One begins another.", {"type": "choice", "instructions": "How many?", "criteria": dict.fromkeys(["1", "2", "10", "100"])}),
+    ("", {"type": "choice", "instructions": "Where is my card?", "criteria": PREFIX_KEYS}),
+    (None, {"type": "choice", "instructions": None, "criteria": {"option_7": None, "option_76": None}}),
+    ({"text": "Привет, мир"}, {"type": "choice", "instructions": "Язык?", "criteria": {"да": "yes", "нет": None, "да, но": "?"}}),
+    ("你好", {"type": "choice", "instructions": "意思", "criteria": {"是": "yes", "不是": "no", "不": None}}),
+    (["باب", "جبل"], {"type": "choice", "instructions": {"سؤال": 1}, "criteria": {"بيت": "house", "🙂": "smile", "é": None}}),
+    ({"nested": {"list": [1, 2.5, None, True]}}, {"type": "choice", "instructions": ["a", "b"], "criteria": WORDS}),
+    ("An object as description.", {"type": "choice", "criteria": {"x": {"uci": "g3h4"}, "xy": ["h4"], "xyz": 0}}),
+    ("A yes or no.", {"type": "noul", "instructions": "Is it so?"}),
+    ({}, {"type": "noul", "instructions": None, "criteria": {"true": "supported"}}),
+    ([], {"type": "noul", "criteria": {"true": "unsupported", "false": "supported"}}),
+    ("Stars.", {"type": "score", "instructions": "How many stars?", "criteria": ["none", "one", "two", "three"]}),
+    ("Levels.", {"type": "score", "criteria": [None, {"level": 1}]}),
+    ("No key at all.", {"type": "choice", "instructions": "?", "criteria": {"": "nothing", "a": "something"}}),
+    ("<|end|>", {"type": "choice", "instructions": "A key that is a special token?", "criteria": {"<|end|>": "x", "<|": "y"}}),
+    ("Keys that share much.", {"type": "choice", "criteria": {f"tool.{n % 3}.argument_{n}": None for n in range(20)}}),
+]
+
+
+def train_tokenizer(chat_template: str | None) -> PreTrainedTokenizerFast:
+    """Byte-level BPE that splits digits, trained on the rendering itself."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
+    )
+    tokenizer.decoder = decoders.ByteLevel()
+    texts = [rendering.plain_text(state, question) for state, question in HAND_MADE]
+    trainer = trainers.BpeTrainer(
+        vocab_size=500, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), special_tokens=["<|end|>"], show_progress=False
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|end|>", extra_special_tokens=["<|start|>"])
+    fast.chat_template = chat_template
+    return fast
+
+
+@pytest.fixture(scope="module")
+def model_directories(tmp_path_factory) -> dict[str, Path]:
+    """`llama-chat`, `llama-plain`, `qwen2-chat`, `qwen2-plain`: saved models of random weights."""
+    directories = {}
+    for kind, template in (("chat", CHAT_TEMPLATE), ("plain", None)):
+        tokenizer = train_tokenizer(template)
+        for name, config in CONFIGS.items():
+            torch.manual_seed(0)
+            directory = tmp_path_factory.mktemp("models") / f"{name}-{kind}"
+            AutoModelForCausalLM.from_config(config(vocab_size=len(tokenizer), **SHAPE)).save_pretrained(directory)
+            tokenizer.save_pretrained(directory)
+            directories[directory.name] = directory
+    return directories
+
+
+@pytest.fixture(scope="module")
+def llama(model_directories) -> CausalLmEngine:
+    return load_engine("transformers", str(model_directories["llama-chat"]), {"device": "cpu"})
+
+
+def largest_difference(engine: CausalLmEngine, directory: Path, asked: list[tuple[object, dict]]) -> float:
+    """Between the engine's log-probabilities and the naive ones."""
+    model = AutoModelForCausalLM.from_pretrained(directory, dtype=torch.float32).eval()
+    own_rendering = Rendering(AutoTokenizer.from_pretrained(directory))
+    worst = 0.0
+    for state, question in asked:
+        expected = naive.log_probabilities(model, own_rendering.tokenize(state, question))
+        scores = engine.log_probabilities(state, question)
+        worst = max(worst, *(abs(a - b) for a, b in zip(expected, scores, strict=True)))
+    return worst
+
+
+def golden_requests(shared: Path, count: int, longest: int) -> list[tuple[object, dict]]:
+    """The questions of `count` golden requests, the benchmarks in turn, none of more than `longest` characters."""
+    by_benchmark: dict[int, list] = {}
+    for request in Suite.open(shared / "golden" / "suite-0.2").rows():
+        if len(wire.compact_json([request.state, request.questions])) <= longest:
+            by_benchmark.setdefault(request.catalog_id, []).append(request)
+    turns = sorted(
+        ((turn, catalog_id, request) for catalog_id, requests in by_benchmark.items() for turn, request in enumerate(requests)),
+        key=lambda item: item[:2],
+    )
+    return [(request.state, question) for _, _, request in turns[:count] for question in request.questions.values()]
+
+
+@pytest.mark.parametrize("name", ["llama-chat", "llama-plain", "qwen2-chat", "qwen2-plain"])
+@pytest.mark.parametrize("chunk", [4, 512])
+def test_hand_made_questions_score_as_one_pass_for_every_option(model_directories, name, chunk):
+    engine = CausalLmEngine(str(model_directories[name]), device="cpu", option_chunk_tokens=chunk)
+    assert largest_difference(engine, model_directories[name], HAND_MADE) < TOLERANCE
+
+
+@pytest.mark.parametrize("name", ["llama-chat", "qwen2-plain"])
+def test_100_golden_requests_score_as_one_pass_for_every_option(shared, model_directories, name):
+    engine = CausalLmEngine(str(model_directories[name]), device="cpu")
+    asked = golden_requests(shared, count=100, longest=1500)
+    assert largest_difference(engine, model_directories[name], asked) < TOLERANCE
+
+
+def random_sequences() -> Iterator[TokenizedQuestion]:
+    """Prompts shorter and longer than the window, and options that share beginnings, extend and repeat each other."""
+    generator = torch.Generator().manual_seed(0)
+
+    def draw(length: int, below: int) -> list[int]:
+        return torch.randint(below, (length,), generator=generator).tolist()
+
+    for prompt_length in (3, 15, 40):
+        options = [draw(1 + number % 7, 4) for number in range(20)] + [[1], [1, 2], [1, 2, 3], [1, 2, 3]]
+        yield TokenizedQuestion(draw(prompt_length, 300), options)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        MistralConfig(vocab_size=300, sliding_window=16, **SHAPE),
+        Qwen2Config(vocab_size=300, use_sliding_window=True, sliding_window=16, max_window_layers=1, **SHAPE),
+        GPT2Config(vocab_size=300, n_embd=48, n_layer=2, n_head=4, initializer_range=0.3),
+    ],
+    ids=["sliding window", "sliding and full layers", "learned positions"],
+)
+def test_other_attention_scores_as_one_pass_for_every_option(config):
+    torch.manual_seed(0)
+    model = AutoModelForCausalLM.from_config(config, dtype=torch.float32).eval()
+    scorer = OptionScorer(model, chunk_tokens=16)
+    for tokens in random_sequences():
+        assert scorer(tokens.prompt, tokens.options) == pytest.approx(naive.log_probabilities(model, tokens), abs=TOLERANCE)
+
+
+def test_a_model_that_the_tree_mask_does_not_fit_is_refused():
+    config = MambaConfig(vocab_size=300, hidden_size=48, num_hidden_layers=1)
+    with pytest.raises(EngineError, match="mamba models cannot score options behind a shared prompt"):
+        OptionScorer(AutoModelForCausalLM.from_config(config), chunk_tokens=16)
+
+
+def test_the_prompt_is_computed_once_and_shared_beginnings_once(model_directories, llama, monkeypatch):
+    state, question = HAND_MADE[2]
+    tokens = Rendering(AutoTokenizer.from_pretrained(model_directories["llama-chat"])).tokenize(state, question)
+    beginnings = {tuple(option[:length]) for option in tokens.options for length in range(1, len(option))}
+    computed = []
+    forward = llama._model.forward
+
+    def count(**given):
+        computed.append(given["input_ids"].shape[1])
+        return forward(**given)
+
+    monkeypatch.setattr(llama._model, "forward", count)
+    response, _ = llama(state, {"q": question})
+    assert computed == [len(tokens.prompt), len(beginnings)]
+    assert response["usage"] == {"input_tokens": len(tokens.prompt)}
+
+
+def test_answers_are_valid_and_name_the_most_probable_option(llama):
+    for state, question in HAND_MADE:
+        response, _ = llama(state, {"q": question})
+        wire.validate({"q": question}, response)
+        scores = llama.log_probabilities(state, question)
+        if question["type"] == "choice":
+            assert response["answers"]["q"]["choice"] == list(question["criteria"])[scores.index(max(scores))]
+
+
+def test_the_id_of_a_question_does_not_change_its_answer(llama):
+    question = HAND_MADE[0][1]
+    answers = llama("x", {"first": question, "gold_is_A": question})[0]["answers"]
+    assert answers["first"] == answers["gold_is_A"]
+
+
+def test_the_one_option_of_a_question_is_certain_without_a_prompt(llama):
+    response, _ = llama("x", {"q": {"type": "choice", "criteria": {"only": "this"}}})
+    assert response["answers"]["q"] == {"type": "choice", "choice": "only", "probabilities": {"only": 1.0}}
+    assert response["usage"] == {"input_tokens": 0}
+
+
+def test_only_with_an_end_token_can_a_longer_key_beat_its_beginning(model_directories):
+    state, question = HAND_MADE[2]
+    pairs = [(key, longer) for key in PREFIX_KEYS for longer in PREFIX_KEYS if longer != key and longer.startswith(key)]
+    wins = {}
+    for end_token in (True, False):
+        engine = CausalLmEngine(str(model_directories["llama-chat"]), device="cpu", end_token=end_token)
+        scores = dict(zip(PREFIX_KEYS, engine.log_probabilities(state, question), strict=True))
+        wins[end_token] = sum(scores[longer] > scores[key] for key, longer in pairs)
+    assert len(pairs) == 67
+    assert wins[True] > 0
+    assert wins[False] == 0
+
+
+def test_prompt_and_longest_option_fit_the_context_to_the_token(model_directories):
+    directory = model_directories["llama-chat"]
+    state, question = HAND_MADE[2]
+    tokens = Rendering(AutoTokenizer.from_pretrained(directory)).tokenize(state, question)
+    needed = len(tokens.prompt) + max(map(len, tokens.options))
+    assert CausalLmEngine(str(directory), device="cpu", max_length=needed)(state, {"q": question})
+    tight = CausalLmEngine(str(directory), device="cpu", max_length=needed - 1)
+    with pytest.raises(Unsupported, match=f"prompt of {len(tokens.prompt):,} tokens .* context limit of {needed - 1:,}"):
+        tight(state, {"q": question})
+
+
+def test_beyond_the_models_positions_a_request_is_unsupported_and_nothing_of_it_computed(llama, monkeypatch):
+    monkeypatch.setattr(llama, "_scorer", lambda prompt, options: pytest.fail("computed"))
+    questions = {"short": HAND_MADE[0][1], "long": {**HAND_MADE[0][1], "instructions": "word " * CONTEXT}}
+    with pytest.raises(Unsupported, match=f"context limit of {CONTEXT:,}"):
+        llama("x", questions)
+
+
+@pytest.mark.parametrize(
+    ("failure", "told"),
+    [
+        (torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20 GiB"), Unsupported),
+        (RuntimeError("CUDA error: device-side assert triggered\nhint"), DeviceError),
+        (RuntimeError("shape mismatch"), RuntimeError),
+    ],
+)
+def test_failures_of_the_device_are_told_apart(llama, monkeypatch, failure, told):
+    def fail(prompt, options):
+        raise failure
+
+    monkeypatch.setattr(llama, "_scorer", fail)
+    with pytest.raises(told) as caught:
+        llama("x", {"q": HAND_MADE[0][1]})
+    assert type(caught.value) is told
+    assert "\n" not in str(caught.value)
+
+
+def test_whatever_can_change_an_answer_changes_the_identity(model_directories):
+    directory = str(model_directories["llama-chat"])
+    variants = [{}, {"dtype": "bfloat16"}, {"end_token": "false"}, {"chat_template": "false"}, {"max_length": "100"}]
+    identities = [load_engine("transformers", directory, {"device": "cpu", **options}).identity() for options in variants]
+    identities.append(load_engine("transformers", str(model_directories["qwen2-chat"]), {"device": "cpu"}).identity())
+    assert len({wire.compact_json(identity) for identity in identities}) == len(identities)
+
+
+def test_what_changes_no_answer_keeps_the_identity(model_directories, llama):
+    engine = load_engine("transformers", str(model_directories["llama-chat"]), {"device": "cpu", "option_chunk_tokens": "8"})
+    assert engine.identity() == llama.identity()
+
+
+def test_provenance_names_the_model_without_its_path(model_directories, llama):
+    facts = wire.compact_json([llama.identity(), llama.info()])
+    assert '"model":"llama-chat"' in facts
+    assert str(model_directories["llama-chat"].parent) not in facts
+    assert {"device", "dtype", "context_limit", "policy", "torch", "transformers", "cuda"} <= llama.info().keys()
+
+
+def test_the_fingerprint_sees_other_weights_of_the_same_size(tmp_path):
+    weights = tmp_path / "model.safetensors"
+    weights.write_bytes(b"a" * 100)
+    first = fingerprint(tmp_path)
+    weights.write_bytes(b"b" * 100)
+    assert fingerprint(tmp_path) != first
+
+
+def test_bfloat16_answers_stay_near_float32(model_directories, llama):
+    engine = CausalLmEngine(str(model_directories["llama-chat"]), device="cpu", dtype="bfloat16")
+    state, question = HAND_MADE[3]
+    assert engine.log_probabilities(state, question) == pytest.approx(llama.log_probabilities(state, question), abs=2)
+
+
+def test_the_warm_up_runs_and_close_lets_the_model_go(model_directories):
+    engine = CausalLmEngine(str(model_directories["llama-plain"]), device="cpu")
+    engine.warm_up()
+    engine.close()
+    assert engine._model is None
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "message"),
+    [
+        ("./no/such/directory", {}, r"no model at \./no/such/directory; give a directory"),
+        ("no-such.gguf", {}, "no model at no-such.gguf"),
+        ("llama-chat", {"device": "nonsense"}, "device 'nonsense' cannot be used here"),
+        ("llama-chat", {"dtype": "nonsense"}, "no dtype 'nonsense'; take bfloat16"),
+        ("llama-chat", {"end_token": "maybe"}, "option end_token=maybe is not a valid bool"),
+        ("llama-plain", {"chat_template": "true"}, "no chat template"),
+    ],
+)
+def test_what_cannot_be_loaded_is_told_in_one_line(model_directories, model, options, message):
+    with pytest.raises(EngineError, match=message) as caught:
+        load_engine("transformers", str(model_directories.get(model, model)), {"device": "cpu", **options})
+    assert "\n" not in str(caught.value)
+
+
+def test_a_directory_without_a_model_is_told(tmp_path):
+    with pytest.raises(EngineError, match="holds no model .*config.json is missing"):
+        load_engine("transformers", str(tmp_path))
+
+
+def test_damaged_weights_are_told(tmp_path, model_directories):
+    for file in model_directories["llama-chat"].iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes()[: 1000 if file.suffix == ".safetensors" else None])
+    with pytest.raises(EngineError, match=f"cannot load model '{tmp_path.name}': "):
+        load_engine("transformers", str(tmp_path), {"device": "cpu"})
+
+
+def test_an_unreachable_hub_is_told(monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with pytest.raises(EngineError, match="'nobody/nothing': the Hub cannot be reached and the model is not in the local cache"):
+        load_engine("transformers", "nobody/nothing", {"device": "cpu"})
+
+
+def test_a_gated_model_is_told(monkeypatch):
+    from huggingface_hub.errors import GatedRepoError
+
+    def refuse(*arguments, **options):
+        raise OSError("You are trying to access a gated repo.") from GatedRepoError.__new__(GatedRepoError)
+
+    monkeypatch.setattr("transformers.AutoConfig.from_pretrained", refuse)
+    with pytest.raises(EngineError, match="it is gated; accept its terms on the Hub, then run `hf auth login`"):
+        load_engine("transformers", "somebody/gated", {"device": "cpu"})
+
+
+@pytest.mark.parametrize("package", ["torch", "transformers"])
+def test_a_missing_package_is_told_with_the_command_that_installs_it(monkeypatch, package):
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.delitem(sys.modules, "engines.option_scoring", raising=False)
+    with pytest.raises(EngineError, match=rf"needs the package '{package}'.*pip install 'di-tui\[transformers\]'"):
+        load_engine("transformers", "any/model")
+
+
+def test_the_module_imports_without_torch_and_transformers():
+    code = "import sys, engines.causal_lm; sys.exit(bool({'torch', 'transformers'} & sys.modules.keys()))"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
