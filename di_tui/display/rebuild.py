@@ -59,7 +59,7 @@ class RichRebuildDisplay(Display):
                 case events.Written():
                     state = "unchanged" if event.unchanged else "written"
                     partial = ", partial" if event.partial else ""
-                    self.console.print(f"{event.directory}: {event.rows:,} rows {state}{partial}")
+                    self.console.print(f"{event.directory}: {event.rows:,} rows {state}{partial}", soft_wrap=True)
 
     def _render(self) -> Table:
         with self._lock:

@@ -42,7 +42,7 @@ class RichRunDisplay(Display):
     def emit(self, event: events.Event) -> None:
         self.monitor.take(event)
         if isinstance(event, events.Notice):
-            self.console.print(Text(f"note: {event.text}", style="yellow"))
+            self.console.print(Text(f"note: {event.text}", style="yellow"), soft_wrap=True)
 
     def _render(self) -> Table:
         snapshot = self.monitor.snapshot()

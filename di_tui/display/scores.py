@@ -45,7 +45,7 @@ def show_scores(scores: Scores, suite: Suite, out: Path, as_json: bool) -> None:
     console.print(fitting_table(COLUMNS, _rows(scores), console.width))
     console.print(_footer(document))
     for warning in scores.warnings:
-        console.print(Text(f"! {warning}", style="yellow"))
+        console.print(Text(f"! {warning}", style="yellow"), soft_wrap=True)
     console.print(f"scores.json, index.json, benchmark-summary.json and cases.parquet are in {out}", soft_wrap=True)
 
 

@@ -220,17 +220,28 @@ def test_the_one_option_of_a_question_is_certain_without_a_prompt(llama):
     assert response["usage"] == {"input_tokens": 0}
 
 
+def always_continue_7_with_6(engine: CausalLmEngine, directory: Path) -> None:
+    """Set the weights so that `6` follows `7` and the end token follows all else."""
+    seven, six, end = AutoTokenizer.from_pretrained(directory).convert_tokens_to_ids(["7", "6", "<|end|>"])
+    with torch.no_grad():
+        for name, weights in engine._model.named_parameters():
+            if "norm" not in name:
+                weights.zero_()
+        embeddings, head = engine._model.get_input_embeddings().weight, engine._model.get_output_embeddings().weight
+        embeddings[:, 0] = 1
+        embeddings[seven] = torch.eye(len(embeddings[seven]))[1]
+        head[end, 0] = head[six, 1] = 1
+
+
 def test_only_with_an_end_token_can_a_longer_key_beat_its_beginning(model_directories):
-    state, question = HAND_MADE[2]
-    pairs = [(key, longer) for key in PREFIX_KEYS for longer in PREFIX_KEYS if longer != key and longer.startswith(key)]
-    wins = {}
+    directory = model_directories["llama-chat"]
+    choices = {}
     for end_token in (True, False):
-        engine = CausalLmEngine(str(model_directories["llama-chat"]), device="cpu", end_token=end_token)
-        scores = dict(zip(PREFIX_KEYS, engine.log_probabilities(state, question), strict=True))
-        wins[end_token] = sum(scores[longer] > scores[key] for key, longer in pairs)
-    assert len(pairs) == 67
-    assert wins[True] > 0
-    assert wins[False] == 0
+        engine = CausalLmEngine(str(directory), device="cpu", end_token=end_token)
+        always_continue_7_with_6(engine, directory)
+        question = {"type": "choice", "criteria": {"option_7": None, "option_76": None}}
+        choices[end_token] = engine("x", {"q": question})[0]["answers"]["q"]["choice"]
+    assert choices == {True: "option_76", False: "option_7"}
 
 
 def test_prompt_and_longest_option_fit_the_context_to_the_token(model_directories):
