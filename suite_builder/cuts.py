@@ -8,14 +8,14 @@ from suite_builder.data_files import load_lines
 
 @dataclass(frozen=True)
 class Cut:
-    """A rule by name, with the data file that lists what stays where the rule needs one."""
+    """A rule by name and what it needs: the data file that lists what stays, or a prefix."""
 
     keep: str
-    list: str | None = None
+    by: str | None = None
 
     def keeps(self, row) -> bool:
         """Whether `row` (anything with `run_id`, `group_id` and `scoring`) stays."""
-        return RULES[self.keep](row, self.list)
+        return RULES[self.keep](row, self.by)
 
 
 @cache
@@ -23,7 +23,7 @@ def _listed(name: str) -> frozenset[str]:
     return frozenset(load_lines(name))
 
 
-def _answerable(row, _list) -> bool:
+def _answerable(row, _by) -> bool:
     """A retrieval query stays when at least one candidate that can be ranked is relevant."""
     qrels = row.scoring["qrels"]
     return any(qrels.get(document, 0) > 0 for document in row.scoring["scorable_ids"])
@@ -33,4 +33,6 @@ RULES = {
     "listed groups": lambda row, name: row.group_id in _listed(name),
     "listed run ids": lambda row, name: row.run_id in _listed(name),
     "answerable queries": _answerable,
+    "run ids that begin": lambda row, prefix: row.run_id.startswith(prefix),
+    "nothing": lambda row, _by: False,
 }

@@ -46,7 +46,7 @@ def editions() -> dict[str, Edition]:
 
 def _edition(record: dict) -> Edition:
     files = {stem: RowFile(**file) for stem, file in record["files"].items()}
-    cuts = {cut["catalog_id"]: Cut(cut["keep"], cut.get("list")) for cut in record["cuts"]}
+    cuts = {cut["catalog_id"]: Cut(cut["keep"], cut.get("by")) for cut in record["cuts"]}
     return Edition(**{**record, "files": files, "cuts": cuts})
 
 

@@ -176,7 +176,7 @@ def test_verify_finds_a_row_that_was_changed(make_suite):
 def test_editions_are_found_by_every_name():
     assert edition().id == "0.2.1"
     assert edition("v0.2").id == edition("release-v2").id == "0.2"
-    with pytest.raises(SuiteError, match="unknown edition '7'; choose one of 0.1, 0.2, 0.2.1"):
+    with pytest.raises(SuiteError, match="unknown edition '7'; choose one of 0.1, 0.2, 0.2.1, 0.3"):
         edition("7")
 
 
@@ -201,6 +201,9 @@ def test_cuts_keep_what_their_lists_and_rules_say():
     answerable = Cut("answerable queries")
     assert answerable.keeps(Row(scoring={"scorable_ids": ["a", "b"], "qrels": {"b": 1}}))
     assert not answerable.keeps(Row(scoring={"scorable_ids": ["a", "b"], "qrels": {"b": 0, "c": 2}}))
+    rebuilt = Cut("run ids that begin", "v0.3-gsm8k:")
+    assert rebuilt.keeps(Row("v0.3-gsm8k:30:GSM8K-4choice:0")) and not rebuilt.keeps(Row("30:GSM8K-4choice:0"))
+    assert not Cut("nothing").keeps(Row("48:x"))
 
 
 def test_the_golden_suite_is_cut_as_published(golden):
