@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+RECORDS_AT_ONCE = 1024
+
 Value = TypeVar("Value")
 
 
@@ -58,7 +60,7 @@ def parquet_records(path: str, file: Path, columns: Sequence[str]) -> Iterator[t
     with table:
         if missing := set(columns) - set(table.schema_arrow.names):
             raise ValueError(f"{path}: no column {', '.join(sorted(missing))}")
-        batches = table.iter_batches(columns=columns)
+        batches = table.iter_batches(RECORDS_AT_ONCE, columns=columns)
         yield from places(path, (record for batch in batches for record in batch.to_pylist()))
 
 
