@@ -18,7 +18,7 @@ from suite_builder.editions import edition
 # What needs which package, and the extra that brings it.
 PACKAGES = {
     "base": ("httpx", "huggingface_hub", "numpy", "orjson", "psutil", "pyarrow", "rich", "typer"),
-    "rebuild": ("tiktoken",),
+    "rebuild": ("chess", "mido", "scipy", "tiktoken"),
     "transformers": ("accelerate", "gguf", "sentencepiece", "torch", "transformers"),
 }
 GIB = 1024**3
