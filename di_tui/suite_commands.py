@@ -1,4 +1,4 @@
-"""`di-tui suite ...`: rebuild, import, verify, sample and show a suite."""
+"""`di-tui suite ...`: rebuild, import, verify, sample and show a suite, list its sources."""
 
 import sys
 from pathlib import Path
@@ -29,6 +29,8 @@ def rebuild_and_index(
     mirror: Path | None,
     allow_partial: bool,
     as_json: bool,
+    jobs: int | None = None,
+    skip_download: bool = False,
 ) -> Suite:
     """Rebuild a suite directory with a display, then write its label file and row store.
 
@@ -41,7 +43,9 @@ def rebuild_and_index(
     from suite_builder.row_index import RowIndex
 
     with rebuild_display(as_json) as display:
-        result = rebuild_suite(work, suite_dir, find_edition(edition), only, mirror, allow_partial, display.emit)
+        result = rebuild_suite(
+            work, suite_dir, find_edition(edition), only, mirror, allow_partial, display.emit, jobs, skip_download
+        )
     for catalog_id, reason in result.failed.items():
         print(f"error: benchmark {catalog_id}: {reason}", file=sys.stderr)
     if result.failed:
@@ -59,6 +63,8 @@ def rebuild(
     only: opt.Only = None,
     mirror: opt.Mirror = None,
     allow_partial: opt.AllowPartial = False,
+    jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="Recipes at a time; by default one per core.")] = None,
+    skip_download: Annotated[bool, typer.Option("--skip-download", help="Use only the sources that are there.")] = False,
     no_ui: opt.NoUi = False,
     json: opt.Json = False,
 ) -> None:
@@ -67,7 +73,26 @@ def rebuild(
     Example: di-tui suite rebuild --only 4 9 32 34 58 --suite-dir suite-small
     """
     directory = suite_dir or Path(find_edition(edition).suite_dir)
-    rebuild_and_index(work, directory, edition, opt.parse_only(only), mirror, allow_partial, for_programs(json))
+    chosen = opt.parse_only(only)
+    rebuild_and_index(work, directory, edition, chosen, mirror, allow_partial, for_programs(json), jobs, skip_download)
+
+
+@suite_app.command()
+def sources(
+    work: opt.Work = Path("work"),
+    only: opt.Only = None,
+    mirror: opt.Mirror = None,
+    json: opt.Json = False,
+) -> None:
+    """List the pinned sources, what of them is there, and how much is still to be downloaded.
+
+    Example: di-tui suite sources --only 4 32 45
+    """
+    from di_tui.display.sources import show_sources
+    from suite_builder.inventory import survey
+    from suite_builder.store import Store
+
+    show_sources(survey(Store(work, mirror), opt.parse_only(only)), for_programs(json))
 
 
 @suite_app.command()

@@ -1,7 +1,7 @@
-"""A stock causal language model as an engine: every option scored by the log-probability of its key after one fixed prompt.
+"""A stock causal language model as an engine: options scored by their keys' log-probability after one fixed prompt.
 
-Says where the model comes from, what fits into it and how failures are told. The prompt is rendering.py's, the scores are
-option_scoring.py's. Imports without torch; constructing the engine needs the `transformers` extra.
+Says where the model comes from, what fits into it and how failures are told. The prompt is rendering.py's, the scores
+are option_scoring.py's. Imports without torch; constructing the engine needs the `transformers` extra.
 """
 
 import hashlib
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from engines import wire
-from engines.base import DeviceError, Engine, EngineError, Unsupported
+from engines.base import DeviceError, Engine, EngineError, Unsupported, is_device_error
 from engines.rendering import Rendering, TokenizedQuestion
 
 # Tokenizers without a limit of their own report a number far beyond any context.
@@ -19,7 +19,6 @@ NO_LIMIT = 10**9
 FINGERPRINT_SUFFIXES = {".json", ".jinja", ".txt", ".model", ".safetensors", ".bin", ".gguf"}
 FINGERPRINT_BYTES = 1 << 20
 OUT_OF_MEMORY = ("out of memory", "DefaultCPUAllocator")
-DEVICE_LOST = ("CUDA error", "cuDNN error")
 
 
 class CausalLmEngine(Engine):
@@ -105,7 +104,8 @@ class CausalLmEngine(Engine):
         prompt, longest = len(tokens.prompt), max(map(len, tokens.options))
         if prompt + longest > self._limit:
             raise Unsupported(
-                f"prompt of {prompt:,} tokens and longest option of {longest:,} exceed the context limit of {self._limit:,}"
+                f"prompt of {prompt:,} tokens and longest option of {longest:,} exceed "
+                f"the context limit of {self._limit:,} tokens"
             )
         return tokens
 
@@ -116,12 +116,17 @@ class CausalLmEngine(Engine):
             return self._scorer(tokens.prompt, tokens.options)
         except RuntimeError as error:
             if not any(mark in str(error) for mark in OUT_OF_MEMORY):
-                if any(mark in str(error) for mark in DEVICE_LOST):
+                if is_device_error(error):
                     raise DeviceError(f"{self._device} failed: {_first_line(error)}") from error
                 raise
         # Outside the handler, where the error no longer holds the tensors of the failed pass.
         torch.cuda.empty_cache()
         raise Unsupported(f"out of device memory on {self._device} with a prompt of {len(tokens.prompt):,} tokens")
+
+    def warm_up(self) -> None:
+        super().warm_up()
+        # Its keys are one token each in most vocabularies; these also run the pass over option tokens.
+        self("The kettle is on.", {"q": {"type": "choice", "criteria": {"option_1": "on", "option_10": "off"}}})
 
     def identity(self) -> dict[str, Any]:
         return {
@@ -166,7 +171,7 @@ def softmax(log_probabilities: Sequence[float]) -> list[float]:
 
 
 def fingerprint(path: Path) -> str:
-    """`sha256:` and the hex digest that tells local models apart: over name, size, first and last MiB of each of its files."""
+    """`sha256:` and a hex digest over name, size, first and last MiB of every file of a local model."""
     files = sorted(path.iterdir()) if path.is_dir() else [path]
     digest = hashlib.sha256()
     for file in files:
@@ -199,7 +204,7 @@ def _local_path(model: str) -> Path | None:
     path = Path(model).expanduser()
     if path.is_dir():
         if not (path / "config.json").is_file():
-            raise EngineError(f"{model} holds no model (config.json is missing); give the directory that a model was saved to")
+            raise EngineError(f"{model} holds no model (config.json is missing); give the directory of a saved model")
         return path
     if path.is_file() and path.suffix == ".gguf":
         return path
@@ -223,9 +228,9 @@ def _loading(name: str) -> Iterator[None]:
     """Turn whatever goes wrong while a model loads into one line that says what to do."""
     try:
         yield
-    except ImportError:
-        raise
     except Exception as error:
+        if isinstance(error, ImportError) and error.name:
+            raise
         raise EngineError(f"cannot load model {name!r}: {_reason(error)}") from error
 
 
@@ -239,7 +244,7 @@ def _reason(error: BaseException) -> str:
         errors.RevisionNotFoundError: "the repository has no such revision; check --option revision=",
         errors.LocalEntryNotFoundError: "the Hub cannot be reached and the model is not in the local cache; "
         "check the connection or give a local directory",
-        torch.OutOfMemoryError: "it does not fit into the device's memory; take a smaller model, dtype=bfloat16 or another device",
+        torch.OutOfMemoryError: "it does not fit into the device's memory; take a smaller model or dtype=bfloat16",
     }
     cause: BaseException | None = error
     while cause is not None:

@@ -1,7 +1,7 @@
 """Log-probabilities of token sequences that may follow one prompt.
 
-The prompt is computed once. The sequences are packed behind its KV cache as prefix trees, one chunk after the other in one
-row with a tree attention mask, so no cache is ever copied per sequence. Knows a model's forward pass, nothing of questions.
+The prompt is computed once; the sequences are packed behind its KV cache as prefix trees, chunk by chunk, in one row
+with a tree attention mask. No cache is ever copied per sequence. Knows a model's forward pass, nothing of questions.
 """
 
 import inspect
@@ -80,10 +80,11 @@ class OptionScorer:
         obstacles |= {"alibi"} if getattr(config, "alibi", False) else set()
         if obstacles:
             raise EngineError(
-                f"{config.model_type} models cannot score options behind a shared prompt ({', '.join(sorted(obstacles))}); "
-                "take a model with full or sliding-window attention"
+                f"{config.model_type} models cannot score options behind a shared prompt "
+                f"({', '.join(sorted(obstacles))}); take a model with full or sliding-window attention"
             )
         self._model = model
+        self._device = model.device
         self._chunk_tokens = chunk_tokens
         self._cache_argument = "cache" if "cache" in arguments else "past_key_values"
 
@@ -121,11 +122,11 @@ class OptionScorer:
         return logits[rows, self._tensor(tokens)] - logits.logsumexp(-1)[rows]
 
     def _tree_arguments(self, tree: PrefixTree, prompt_length: int) -> dict[str, Any]:
-        """Positions that go on after the prompt on every path, and the mask: a node sees the prompt and its own path."""
+        """Positions that go on after the prompt on every path; a mask by which a node sees prompt and own path."""
         size = len(tree)
         positions = self._tensor([prompt_length + len(lineage) - 1 for lineage in tree.lineages])
         nodes = self._tensor([node for node, lineage in enumerate(tree.lineages) for _ in lineage])
-        seen = torch.zeros(size, prompt_length + size, dtype=torch.bool, device=self._model.device)
+        seen = torch.zeros(size, prompt_length + size, dtype=torch.bool, device=self._device)
         seen[:, :prompt_length] = True
         seen[nodes, prompt_length + self._tensor(list(chain.from_iterable(tree.lineages)))] = True
         masks = {kind: self._additive(seen, positions, kind) for kind in self._layer_kinds}
@@ -134,7 +135,7 @@ class OptionScorer:
         return {"attention_mask": mask, "position_ids": positions[None]}
 
     def _additive(self, seen: torch.Tensor, positions: torch.Tensor, kind: str) -> torch.Tensor:
-        """The boolean mask (nodes, prompt + nodes) as what is added to attention scores, within the window if it slides."""
+        """What is added to attention scores for a boolean mask (nodes, prompt + nodes), cut to a sliding window."""
         if kind == SLIDING:
             prompt = torch.arange(seen.shape[1] - len(positions), device=seen.device)
             seen = seen & (positions[:, None] - torch.cat([prompt, positions]) < self._window)
@@ -142,4 +143,4 @@ class OptionScorer:
         return mask.masked_fill_(~seen, torch.finfo(mask.dtype).min)[None, None]
 
     def _tensor(self, values: list) -> torch.Tensor:
-        return torch.tensor(values, dtype=torch.long, device=self._model.device)
+        return torch.tensor(values, dtype=torch.long, device=self._device)

@@ -1,10 +1,9 @@
-"""The one fixed prompt rendering for causal language models: a question as prompt text and, by a tokenizer, as token ids.
+"""The one fixed prompt rendering for causal language models: a question as text and, by a tokenizer, as token ids.
 
-It is the same for every benchmark and model, and `sha256` names it. It knows tokenizers (by their interface alone) and
-no models; the id of a question never gets here.
+It is the same for every benchmark and model, and `sha256` names it. It knows tokenizers by their interface alone and no
+models; the id of a question never gets here.
 """
 
-import datetime
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,28 +25,29 @@ CLOSING = "Answer with exactly one option key."
 ANSWER_CUE = "Answer:"
 EMPTY = "(empty)"
 PLAIN_KEY = " {}"
-# A template that prints today's date would make a resumed run differ from itself.
-TEMPLATE_DATE = datetime.datetime(2026, 1, 1)
+# Stands before a template that prints today's date, by which a resumed run would differ from itself.
+FIXED_DATE = "{% macro strftime_now(format) %}2026-01-01{% endmacro +%}"
 RULES = (
     "Blocks, separated by an empty line: input, question, options, closing line.",
-    "Input and question: text as it is, other values as compact JSON with raw non-ASCII; the mark when null or empty.",
+    "Every value: text as it is, anything else as compact JSON with raw non-ASCII; the mark when null or empty.",
     "A noul without instructions has no question block.",
     "One line per option; its key again when the description is null; noul: false, true; score: levels by index.",
     "Chat template: system message, user message, generation prompt; keys tokenised as they are. A template without a "
-    "system role gets the system text as first block of the user message. Thinking is off; dates are fixed.",
+    "system role gets the system text as first block of the user message. Thinking is off where the template can "
+    "switch it; dates are fixed.",
     "No chat template: system text, the blocks, the answer cue; keys tokenised with a leading space.",
 )
 END_RULE = (
-    "Every key is followed by one end token: with a chat template the first special token that it writes after an assistant "
-    "message, else the tokenizer's end of sequence; without one the last token of a line end. Left out where every key "
-    "of the question is one token and no key begins another."
+    "Every key is followed by one end token: with a chat template the first special token that it writes after an "
+    "assistant message, else the tokenizer's end of sequence; without one the last token of a line end. Left out where "
+    "every key of the question is one token and no key begins another."
 )
 NO_END_RULE = "No token follows a key."
 
 
 def sha256(end_token: bool = True) -> str:
     """Lower-case hex sha256 over all constant texts and rules."""
-    texts = [SYSTEM, INPUT, QUESTION, OPTIONS, OPTION, CLOSING, ANSWER_CUE, EMPTY, PLAIN_KEY, TEMPLATE_DATE.isoformat()]
+    texts = [SYSTEM, INPUT, QUESTION, OPTIONS, OPTION, CLOSING, ANSWER_CUE, EMPTY, PLAIN_KEY, FIXED_DATE]
     rules = [*RULES, END_RULE if end_token else NO_END_RULE]
     return hashlib.sha256(wire.compact_json([texts, rules]).encode()).hexdigest()
 
@@ -106,6 +106,7 @@ class Rendering:
             raise EngineError("the tokenizer has no chat template; leave out chat_template=true")
         self._tokenizer = tokenizer
         self.chat = bool(tokenizer.chat_template) if chat_template is None else chat_template
+        self._template = self._undated_template() if self.chat else None
         self._system_role = self.chat and self._takes_system_role()
         self._end = self._find_end_token() if end_token else []
         self.sha256 = sha256(end_token)
@@ -144,17 +145,23 @@ class Rendering:
     def _apply_template(self, messages: list[dict[str, str]], add_generation_prompt: bool) -> str:
         return self._tokenizer.apply_chat_template(
             messages,
+            chat_template=self._template,
             add_generation_prompt=add_generation_prompt,
             tokenize=False,
             enable_thinking=False,
-            strftime_now=TEMPLATE_DATE.strftime,
         )
 
+    def _undated_template(self) -> str:
+        template = self._tokenizer.get_chat_template()
+        return FIXED_DATE + template if "strftime_now" in template else template
+
     def _takes_system_role(self) -> bool:
-        """Templates without the role refuse it or drop the text; a refusal is whatever error the template raises."""
+        """Templates without the role refuse it or drop its text."""
+        from jinja2 import TemplateError
+
         try:
             return SYSTEM in self._apply_template([_message("system", SYSTEM), _message("user", CLOSING)], True)
-        except Exception:
+        except TemplateError:
             return False
 
     def _find_end_token(self) -> list[int]:

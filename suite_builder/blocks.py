@@ -1,15 +1,17 @@
-"""One benchmark from its sources to its block: the frozen lines that the suite holds of it.
+"""One benchmark from its source files to its block: the frozen lines that the suite holds of it.
 
 Below the work folder: `sources/<catalog id>/<path>`, `normalized/<track>.jsonl`, `frozen/<catalog id>.jsonl` and, once
 a block is complete, `built/<catalog id>.json` with a fingerprint of all that it was made from. While that holds, it is
 not made again.
 """
 
+import ast
 import hashlib
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib import import_module
 from importlib.resources import files as package_files
 from itertools import groupby
@@ -18,19 +20,18 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import orjson
-
-from suite_builder.assemble import write_bytes
 from suite_builder.catalog import Benchmark
-from suite_builder.download import fetch, place
 from suite_builder.errors import SuiteError
 from suite_builder.events import Event, Stage
 from suite_builder.freeze import added_lines, base_lines
-from suite_builder.sources import Source, sources
+from suite_builder.json_files import read_json, write_json
+from suite_builder.sources import sources
+from suite_builder.store import Store
 from suite_builder.tokens import RANK_FILE, cl100k_counter
 
-# Code that every block depends on, besides its own recipe.
-SHARED_CODE = ("blocks.py", "freeze.py", "rows.py", "tokens.py", "recipes/common.py")
+PACKAGE = package_files("suite_builder")
+# Code that every block depends on, besides its own recipe and what that imports.
+SHARED_CODE = ("blocks.py", "freeze.py", "rows.py", "tokens.py")
 
 Emit = Callable[[Event], None]
 
@@ -68,51 +69,28 @@ class Block:
         return bool(self.normalized or self.benchmark.frozen_sha256)
 
 
-def build_block(benchmark: Benchmark, work: Path, mirror: Path | None, emit: Emit) -> Block:
-    """Make the block of a benchmark, or take that of an earlier call when nothing it depends on has changed.
+@dataclass(frozen=True)
+class Inputs:
+    """What a block is made from, on disk and checked.
+
+    files: by path, as recipes name them. size: of all of them, bytes. unpinned: public address -> sha256 of the files for
+    which none is published. rank_file: of the tokenizer, where tokens have to be counted.
+    """
+
+    files: dict[str, Path]
+    size: int
+    unpinned: dict[str, str]
+    rank_file: Path | None
+
+
+def kept_block(benchmark: Benchmark, work: Path) -> Block | None:
+    """The block of an earlier call, unless something that it depends on has changed or its files are not as they were.
 
     Raises:
-        SuiteError: there is no recipe, a source cannot be had, or the rows are not the published ones.
-        Exception: whatever the recipe meets in its sources.
+        SuiteError: there is no recipe for the benchmark.
     """
-    with _stage(emit, benchmark, "sources") as facts:
-        if not benchmark.has_recipe:
-            raise SuiteError(f"{benchmark.dataset} cannot be rebuilt: this version has no recipe for it yet")
-        recipe = import_module(f"suite_builder.recipes.{benchmark.recipe}")
-        fingerprint = _fingerprint(benchmark, recipe)
-        record = work / "built" / f"{benchmark.catalog_id}.json"
-        block = _recorded(record, benchmark, fingerprint)
-        facts["unchanged"] = block is not None
-        if block is None:
-            files = _obtain(benchmark, work, mirror, emit)
-            facts["size"] = sum(path.stat().st_size for path in files.values())
-            counter = cl100k_counter(fetch(RANK_FILE, work, mirror, emit)) if benchmark.batch else None
-    if block is None:
-        normalized = {} if benchmark.added else _normalize(benchmark, recipe, files, work, emit)
-        if benchmark.added:
-            lines = added_lines(benchmark, recipe.rows(files), counter)
-        else:
-            lines = base_lines(benchmark, {track: file.path for track, file in normalized.items()})
-        block = Block(benchmark, _freeze(benchmark, lines, work, emit), normalized)
-        _write_record(record, block, fingerprint)
-    else:
-        _tell_unchanged(block, emit)
-    return block
-
-
-def _fingerprint(benchmark: Benchmark, recipe: ModuleType) -> str:
-    """Digest of all that a block depends on: published facts, pinned sources, code and data."""
-    data = (f"data/{name}" for name in getattr(recipe, "DATA", ()))
-    digest = hashlib.sha256(repr((benchmark, sources().get(benchmark.catalog_id), RANK_FILE)).encode())
-    for name in (*SHARED_CODE, f"recipes/{benchmark.recipe}.py", *data):
-        digest.update(package_files("suite_builder").joinpath(name).read_bytes())
-    return digest.hexdigest()
-
-
-def _recorded(record: Path, benchmark: Benchmark, fingerprint: str) -> Block | None:
-    """The block of an earlier call, unless it was made from something else or its files are not as they were."""
-    facts = read_json(record)
-    if facts.get("fingerprint") != fingerprint:
+    facts = read_json(_record(benchmark, work))
+    if facts.get("fingerprint") != _fingerprint(benchmark):
         return None
     frozen = LineFile.from_json(facts["frozen"])
     normalized = {track: LineFile.from_json(file) for track, file in facts["normalized"].items()}
@@ -120,41 +98,96 @@ def _recorded(record: Path, benchmark: Benchmark, fingerprint: str) -> Block | N
     return Block(benchmark, frozen, normalized) if intact else None
 
 
-def _write_record(record: Path, block: Block, fingerprint: str) -> None:
-    facts = {"fingerprint": fingerprint, "frozen": block.frozen, "normalized": block.normalized}
-    record.parent.mkdir(parents=True, exist_ok=True)
-    write_bytes(record, orjson.dumps(facts, default=str))
+def are_here(benchmark: Benchmark, store: Store) -> bool:
+    """Whether all that a block is made from is on disk."""
+    files = [file for source in sources().get(benchmark.catalog_id, ()) for file in store.choose(source).files]
+    return not store.missing([*files, RANK_FILE] if benchmark.batch else files)
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """Content of a JSON file, empty when it is missing or damaged."""
-    try:
-        return orjson.loads(path.read_bytes())
-    except (FileNotFoundError, ValueError):
-        return {}
+def obtain_inputs(benchmark: Benchmark, store: Store, emit: Emit) -> Inputs:
+    """Bring all that a block is made from.
+
+    Raises:
+        SuiteError: a source cannot be had, is not the pinned one, or has changed since a block was made from it.
+    """
+    found = store.obtain_all(benchmark.catalog_id, emit)
+    unpinned = {file.url: got.sha256 for file, got in found.items() if file.sha256 is None}
+    record = _record(benchmark, store.work)
+    known = read_json(record).get("unpinned", {})
+    for file, got in found.items():
+        if known.get(file.url, got.sha256) != got.sha256:
+            raise SuiteError(
+                f"{got.path} is not what {benchmark.dataset} was made from before: its sha256 is {got.sha256}, was "
+                f"{known[file.url]}; restore it, or delete {record} to accept it"
+            )
+    rank_file = store.obtain([RANK_FILE], emit)[RANK_FILE].path if benchmark.batch else None
+    files = {file.path: got.path for file, got in found.items()}
+    return Inputs(files, sum(path.stat().st_size for path in files.values()), unpinned, rank_file)
 
 
-def _obtain(benchmark: Benchmark, work: Path, mirror: Path | None, emit: Emit) -> dict[str, Path]:
-    """Verified source files of a benchmark, by their path."""
-    found: dict[str, Path] = {}
-    for source in sources().get(benchmark.catalog_id, ()):
-        found |= _obtain_source(source, work, mirror, emit)
+def make_block(benchmark: Benchmark, inputs: Inputs, work: Path, emit: Emit) -> Block:
+    """Write the normalized and frozen lines of a benchmark, check them, and keep the block for later calls.
+
+    Raises:
+        SuiteError: the rows are not the published ones.
+        Exception: whatever the recipe meets in its sources.
+    """
+    recipe = _recipe(benchmark)
+    if benchmark.added:
+        normalized = {}
+        counter = cl100k_counter(inputs.rank_file) if inputs.rank_file else None
+        lines = added_lines(benchmark, recipe.rows(inputs.files), counter)
+    else:
+        normalized = _normalize(benchmark, recipe, inputs.files, work, emit)
+        lines = base_lines(benchmark, {track: file.path for track, file in normalized.items()})
+    block = Block(benchmark, _freeze(benchmark, lines, work, emit), normalized)
+    facts = {
+        "fingerprint": _fingerprint(benchmark),
+        "unpinned": inputs.unpinned,
+        "frozen": block.frozen,
+        "normalized": normalized,
+    }
+    write_json(_record(benchmark, work), facts)
+    return block
+
+
+def _record(benchmark: Benchmark, work: Path) -> Path:
+    return work / "built" / f"{benchmark.catalog_id}.json"
+
+
+def _recipe(benchmark: Benchmark) -> ModuleType:
+    if not benchmark.has_recipe:
+        raise SuiteError(f"{benchmark.dataset} cannot be rebuilt: this version has no recipe for it yet")
+    return import_module(f"suite_builder.recipes.{benchmark.recipe}")
+
+
+def _fingerprint(benchmark: Benchmark) -> str:
+    """Digest of all that a block depends on: published facts, pinned sources, code and data."""
+    data = {f"data/{name}" for name in getattr(_recipe(benchmark), "DATA", ())}
+    digest = hashlib.sha256(repr((benchmark, sources().get(benchmark.catalog_id), RANK_FILE)).encode())
+    for path in sorted({*SHARED_CODE, *_code_behind(f"recipes/{benchmark.recipe}.py"), *data}):
+        digest.update(PACKAGE.joinpath(path).read_bytes())
+    return digest.hexdigest()
+
+
+def _code_behind(path: str) -> set[str]:
+    """A module of this package and those that it imports, they or theirs, as paths below the package."""
+    found, waiting = set(), [path]
+    while waiting:
+        if (path := waiting.pop()) not in found:
+            found.add(path)
+            waiting += _imports(path)
     return found
 
 
-def _obtain_source(source: Source, work: Path, mirror: Path | None, emit: Emit) -> dict[str, Path]:
-    """The files of a source, or of its equal release when they cannot be had; what is already there comes first."""
-
-    def is_absent(release: Source) -> bool:
-        return not all(place(file, work, mirror).is_file() for file in release.files)
-
-    problems = []
-    for release in sorted(source.releases, key=is_absent):
-        try:
-            return {file.path: fetch(file, work, mirror, emit) for file in release.files}
-        except SuiteError as problem:
-            problems.append(problem)
-    raise problems[0]
+@cache
+def _imports(path: str) -> list[str]:
+    nodes = ast.walk(ast.parse(PACKAGE.joinpath(path).read_bytes()))
+    imported = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.module]
+    names = {name for node in imported for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))}
+    inside = (name.removeprefix("suite_builder.") for name in names if name.startswith("suite_builder."))
+    paths = (name.replace(".", "/") + ".py" for name in inside)
+    return [path for path in paths if PACKAGE.joinpath(path).is_file()]
 
 
 def _normalize(
@@ -162,7 +195,7 @@ def _normalize(
 ) -> dict[str, LineFile]:
     """Write the normalized files of a base benchmark, by track, and check that they are the published ones."""
     written: dict[str, LineFile] = {}
-    with _stage(emit, benchmark, "normalize") as facts:
+    with stage(emit, benchmark, "normalize") as facts:
         for track, pairs in groupby(recipe.rows(files), itemgetter(0)):
             lines = (recipe.STYLE(row) for _track, row in pairs)
             written[track] = _write_lines(work / "normalized" / f"{track}.jsonl", lines)
@@ -180,7 +213,7 @@ def _normalize(
 
 def _freeze(benchmark: Benchmark, lines: Iterable[str], work: Path, emit: Emit) -> LineFile:
     """Write the frozen lines of a benchmark and check their number and, where it is known, their sha256."""
-    with _stage(emit, benchmark, "freeze") as facts:
+    with stage(emit, benchmark, "freeze") as facts:
         frozen = _write_lines(work / "frozen" / f"{benchmark.catalog_id}.jsonl", lines)
         known = benchmark.frozen_sha256
         facts |= _summary([frozen], frozen.sha256 == known if known else None)
@@ -191,8 +224,10 @@ def _freeze(benchmark: Benchmark, lines: Iterable[str], work: Path, emit: Emit) 
     return frozen
 
 
-def _tell_unchanged(block: Block, emit: Emit) -> None:
+def tell_unchanged(block: Block, emit: Emit) -> None:
+    """Tell of a kept block what would be told of one that was made."""
     event = Stage(block.benchmark.catalog_id, "freeze", "done", unchanged=True)
+    emit(replace(event, stage="sources"))
     if block.normalized:
         emit(replace(event, stage="normalize", **_summary(block.normalized.values(), True)))
     emit(replace(event, **_summary([block.frozen], True if block.benchmark.frozen_sha256 else None)))
@@ -229,7 +264,7 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 
 @contextmanager
-def _stage(emit: Emit, benchmark: Benchmark, name: str) -> Iterator[dict[str, Any]]:
+def stage(emit: Emit, benchmark: Benchmark, name: str) -> Iterator[dict[str, Any]]:
     """Tell how a stage goes; what is put into the yielded facts goes along with its end."""
     event, started = Stage(benchmark.catalog_id, name, "running"), time.perf_counter()
     facts: dict[str, Any] = {}

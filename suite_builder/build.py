@@ -1,24 +1,25 @@
 """The rebuild job: the blocks of an edition's benchmarks, then the suite directory made of them."""
 
 import hashlib
-import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from suite_builder.assemble import write_row_file, write_suite_facts
-from suite_builder.blocks import Block, Emit, build_block, read_json, reason
+from suite_builder.blocks import Block, Emit
 from suite_builder.catalog import Benchmark, benchmarks
 from suite_builder.editions import Edition
 from suite_builder.editions import edition as edition_named
 from suite_builder.errors import SuiteError
-from suite_builder.events import Stage, Written
+from suite_builder.events import Written
+from suite_builder.json_files import read_json
+from suite_builder.schedule import build_blocks
+from suite_builder.store import Store
 from suite_builder.suite import EXCLUSIONS, MANIFEST, has_row_file, row_file
+from suite_builder.work_lock import locked
 
 BASE, ADDED = "selected-rows", "added-rows"
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -42,37 +43,40 @@ def rebuild(
     mirror: Path | None = None,
     allow_partial: bool = False,
     emit: Emit = lambda event: None,
+    jobs: int | None = None,
+    skip_download: bool = False,
 ) -> RebuildResult:
     """Build what is missing or changed, then write the suite directory. A failing benchmark does not stop the others.
+
+    With several benchmarks, processes are started anew: a script that calls this guards its main part with
+    `if __name__ == "__main__":`, as for multiprocessing.
 
     Args:
         only: the catalog ids to build; the suite then holds these alone and is partial.
         mirror: folder to read the sources from instead of the network.
         allow_partial: write a suite that lacks benchmarks of the edition.
+        jobs: so many recipes at a time, each in a process of its own, by default as many as there are cores; with 1,
+            recipes run in this very process.
+        skip_download: use only the sources that are there.
 
     Raises:
-        SuiteError: the suite would be partial and may not be, would replace a complete one, or cannot be written.
+        SuiteError: the suite would be partial and may not be, would replace a complete one, or cannot be written;
+            another rebuild uses the work folder; the disk has no room for the sources.
+        KeyboardInterrupt: Ctrl-C; what is finished is kept, and the next call goes on from there.
     """
     in_edition = [entry for entry in benchmarks().values() if not entry.added or ADDED in edition.files]
     wanted = _chosen(in_edition, edition, only)
     whole = only is None and not allow_partial
     if whole:
         _refuse(edition, [entry for entry in wanted if not entry.has_recipe], "without a recipe in this version")
-    for benchmark in wanted:
-        emit(Stage(benchmark.catalog_id, "sources", "waiting"))
-    blocks, failed = [], {}
-    for benchmark in wanted:
-        try:
-            blocks.append(build_block(benchmark, work, mirror, emit))
-        except Exception as error:
-            log.debug("%s failed", benchmark.dataset, exc_info=True)
-            failed[benchmark.catalog_id] = reason(error)
-    built = {block.benchmark for block in blocks}
-    lacking = [entry for entry in in_edition if entry not in built]
-    if whole:
-        _refuse(edition, lacking, "that could not be built")
-    if blocks:
-        _write_suite(suite_dir, edition, blocks, bool(lacking), emit)
+    with locked(work):
+        blocks, failed = build_blocks(wanted, Store(work, mirror, not skip_download), jobs, emit)
+        built = {block.benchmark for block in blocks}
+        lacking = [entry for entry in in_edition if entry not in built]
+        if whole:
+            _refuse(edition, lacking, "that could not be built")
+        if blocks:
+            _write_suite(suite_dir, edition, blocks, bool(lacking), emit)
     return RebuildResult(tuple(blocks), failed, bool(lacking))
 
 

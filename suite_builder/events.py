@@ -25,6 +25,13 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
+class Planned:
+    """What is about to be done. download: catalog id -> bytes that are still to come, as far as sizes are known."""
+
+    download: dict[int, int]
+
+
+@dataclass(frozen=True, slots=True)
 class Download:
     """Bytes of one source file that have arrived; `total` where it is known."""
 
@@ -44,4 +51,4 @@ class Written:
     unchanged: bool
 
 
-Event = Stage | Download | Written
+Event = Planned | Stage | Download | Written

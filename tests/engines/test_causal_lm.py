@@ -1,4 +1,4 @@
-"""The `transformers` engine on tiny random models: its scores are held to bench/naive.py, one plain pass for every option."""
+"""The `transformers` engine on tiny random models, its scores held to bench/naive.py: one plain pass per option."""
 
 import subprocess
 import sys
@@ -29,6 +29,7 @@ from suite_builder.suite import Suite
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "bench"))
 import naive  # noqa: E402
+from equality import in_turn  # noqa: E402
 
 TOLERANCE = 1e-4
 CONTEXT = 2048
@@ -48,26 +49,33 @@ CHAT_TEMPLATE = (
     "{% if add_generation_prompt %}<|start|>assistant\n{% endif %}"
 )
 
-WORDS = {"anchor": "basil", "candle": None, "delta": "ember"}
 PREFIX_KEYS = {f"option_{number}": f"intent {number}" for number in range(77)}
+
+
+def choice(instructions: object, criteria: dict) -> dict:
+    return {"type": "choice", "instructions": instructions, "criteria": criteria}
+
+
+BANKING = ("", choice("Where is my card?", PREFIX_KEYS))
+LETTERS = ("One letter each.", choice("Which?", {"A": "first", "B": "second", "C": None}))
 HAND_MADE: list[tuple[object, dict]] = [
-    ("One letter each.", {"type": "choice", "instructions": "Which?", "criteria": {"A": "first", "B": "second", "C": None}}),
-    ("One begins another.", {"type": "choice", "instructions": "How many?", "criteria": dict.fromkeys(["1", "2", "10", "100"])}),
-    ("", {"type": "choice", "instructions": "Where is my card?", "criteria": PREFIX_KEYS}),
-    (None, {"type": "choice", "instructions": None, "criteria": {"option_7": None, "option_76": None}}),
-    ({"text": "Привет, мир"}, {"type": "choice", "instructions": "Язык?", "criteria": {"да": "yes", "нет": None, "да, но": "?"}}),
-    ("你好", {"type": "choice", "instructions": "意思", "criteria": {"是": "yes", "不是": "no", "不": None}}),
-    (["باب", "جبل"], {"type": "choice", "instructions": {"سؤال": 1}, "criteria": {"بيت": "house", "🙂": "smile", "é": None}}),
-    ({"nested": {"list": [1, 2.5, None, True]}}, {"type": "choice", "instructions": ["a", "b"], "criteria": WORDS}),
-    ("An object as description.", {"type": "choice", "criteria": {"x": {"uci": "g3h4"}, "xy": ["h4"], "xyz": 0}}),
+    BANKING,
+    LETTERS,
+    ("One begins another.", choice("How many?", dict.fromkeys(["1", "2", "10", "100"]))),
+    (None, choice(None, {"option_7": None, "option_76": None})),
+    ({"text": "Привет, мир"}, choice("Язык?", {"да": "yes", "нет": None, "да, но": "?"})),
+    ("你好", choice("意思", {"是": "yes", "不是": "no", "不": None})),
+    (["باب", "جبل"], choice({"سؤال": 1}, {"بيت": "house", "🙂": "smile", "é": None})),
+    ({"nested": {"list": [1, 2.5, None, True]}}, choice(["a", "b"], {"anchor": "basil", "candle": None})),
+    ("An object as description.", choice("", {"x": {"uci": "g3h4"}, "xy": ["h4"], "xyz": 0})),
+    ("Keys that share much.", choice("Which?", {f"tool.{n % 3}.argument_{n}": None for n in range(20)})),
+    ("No key at all.", choice("?", {"": "nothing", "a": "something"})),
+    ("<|end|>", choice("A key that is a special token?", {"<|end|>": "x", "<|": "y"})),
     ("A yes or no.", {"type": "noul", "instructions": "Is it so?"}),
     ({}, {"type": "noul", "instructions": None, "criteria": {"true": "supported"}}),
     ([], {"type": "noul", "criteria": {"true": "unsupported", "false": "supported"}}),
     ("Stars.", {"type": "score", "instructions": "How many stars?", "criteria": ["none", "one", "two", "three"]}),
     ("Levels.", {"type": "score", "criteria": [None, {"level": 1}]}),
-    ("No key at all.", {"type": "choice", "instructions": "?", "criteria": {"": "nothing", "a": "something"}}),
-    ("<|end|>", {"type": "choice", "instructions": "A key that is a special token?", "criteria": {"<|end|>": "x", "<|": "y"}}),
-    ("Keys that share much.", {"type": "choice", "criteria": {f"tool.{n % 3}.argument_{n}": None for n in range(20)}}),
 ]
 
 
@@ -80,12 +88,24 @@ def train_tokenizer(chat_template: str | None) -> PreTrainedTokenizerFast:
     tokenizer.decoder = decoders.ByteLevel()
     texts = [rendering.plain_text(state, question) for state, question in HAND_MADE]
     trainer = trainers.BpeTrainer(
-        vocab_size=500, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), special_tokens=["<|end|>"], show_progress=False
+        vocab_size=500,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        special_tokens=["<|end|>"],
+        show_progress=False,
     )
     tokenizer.train_from_iterator(texts, trainer)
     fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|end|>", extra_special_tokens=["<|start|>"])
     fast.chat_template = chat_template
     return fast
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread() -> Iterator[None]:
+    """Models this small lose more by waiting for a second thread than it computes."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="module")
@@ -120,21 +140,17 @@ def largest_difference(engine: CausalLmEngine, directory: Path, asked: list[tupl
     return worst
 
 
-def golden_requests(shared: Path, count: int, longest: int) -> list[tuple[object, dict]]:
-    """The questions of `count` golden requests, the benchmarks in turn, none of more than `longest` characters."""
-    by_benchmark: dict[int, list] = {}
-    for request in Suite.open(shared / "golden" / "suite-0.2").rows():
-        if len(wire.compact_json([request.state, request.questions])) <= longest:
-            by_benchmark.setdefault(request.catalog_id, []).append(request)
-    turns = sorted(
-        ((turn, catalog_id, request) for catalog_id, requests in by_benchmark.items() for turn, request in enumerate(requests)),
-        key=lambda item: item[:2],
-    )
-    return [(request.state, question) for _, _, request in turns[:count] for question in request.questions.values()]
+def golden_questions(shared: Path, requests: int, longest: int) -> list[tuple[object, dict]]:
+    """(state, question) of golden requests of at most `longest` characters, taken from the benchmarks in turn."""
+    rows = Suite.open(shared / "golden" / "suite-0.2").rows()
+    short = [row for row in rows if len(wire.compact_json([row.state, row.questions])) <= longest]
+    return [(row.state, question) for row in in_turn(short)[:requests] for question in row.questions.values()]
 
 
-@pytest.mark.parametrize("name", ["llama-chat", "llama-plain", "qwen2-chat", "qwen2-plain"])
-@pytest.mark.parametrize("chunk", [4, 512])
+@pytest.mark.parametrize(
+    ("name", "chunk"),
+    [("llama-chat", 512), ("llama-plain", 512), ("qwen2-chat", 512), ("qwen2-plain", 512), ("qwen2-chat", 4)],
+)
 def test_hand_made_questions_score_as_one_pass_for_every_option(model_directories, name, chunk):
     engine = CausalLmEngine(str(model_directories[name]), device="cpu", option_chunk_tokens=chunk)
     assert largest_difference(engine, model_directories[name], HAND_MADE) < TOLERANCE
@@ -143,7 +159,7 @@ def test_hand_made_questions_score_as_one_pass_for_every_option(model_directorie
 @pytest.mark.parametrize("name", ["llama-chat", "qwen2-plain"])
 def test_100_golden_requests_score_as_one_pass_for_every_option(shared, model_directories, name):
     engine = CausalLmEngine(str(model_directories[name]), device="cpu")
-    asked = golden_requests(shared, count=100, longest=1500)
+    asked = golden_questions(shared, requests=100, longest=1500)
     assert largest_difference(engine, model_directories[name], asked) < TOLERANCE
 
 
@@ -173,7 +189,8 @@ def test_other_attention_scores_as_one_pass_for_every_option(config):
     model = AutoModelForCausalLM.from_config(config, dtype=torch.float32).eval()
     scorer = OptionScorer(model, chunk_tokens=16)
     for tokens in random_sequences():
-        assert scorer(tokens.prompt, tokens.options) == pytest.approx(naive.log_probabilities(model, tokens), abs=TOLERANCE)
+        expected = naive.log_probabilities(model, tokens)
+        assert scorer(tokens.prompt, tokens.options) == pytest.approx(expected, abs=TOLERANCE)
 
 
 def test_a_model_that_the_tree_mask_does_not_fit_is_refused():
@@ -183,7 +200,7 @@ def test_a_model_that_the_tree_mask_does_not_fit_is_refused():
 
 
 def test_the_prompt_is_computed_once_and_shared_beginnings_once(model_directories, llama, monkeypatch):
-    state, question = HAND_MADE[2]
+    state, question = BANKING
     tokens = Rendering(AutoTokenizer.from_pretrained(model_directories["llama-chat"])).tokenize(state, question)
     beginnings = {tuple(option[:length]) for option in tokens.options for length in range(1, len(option))}
     computed = []
@@ -209,7 +226,7 @@ def test_answers_are_valid_and_name_the_most_probable_option(llama):
 
 
 def test_the_id_of_a_question_does_not_change_its_answer(llama):
-    question = HAND_MADE[0][1]
+    question = LETTERS[1]
     answers = llama("x", {"first": question, "gold_is_A": question})[0]["answers"]
     assert answers["first"] == answers["gold_is_A"]
 
@@ -246,18 +263,19 @@ def test_only_with_an_end_token_can_a_longer_key_beat_its_beginning(model_direct
 
 def test_prompt_and_longest_option_fit_the_context_to_the_token(model_directories):
     directory = model_directories["llama-chat"]
-    state, question = HAND_MADE[2]
+    state, question = BANKING
     tokens = Rendering(AutoTokenizer.from_pretrained(directory)).tokenize(state, question)
     needed = len(tokens.prompt) + max(map(len, tokens.options))
     assert CausalLmEngine(str(directory), device="cpu", max_length=needed)(state, {"q": question})
     tight = CausalLmEngine(str(directory), device="cpu", max_length=needed - 1)
-    with pytest.raises(Unsupported, match=f"prompt of {len(tokens.prompt):,} tokens .* context limit of {needed - 1:,}"):
+    told = f"prompt of {len(tokens.prompt):,} tokens .* context limit of {needed - 1:,} tokens"
+    with pytest.raises(Unsupported, match=told):
         tight(state, {"q": question})
 
 
 def test_beyond_the_models_positions_a_request_is_unsupported_and_nothing_of_it_computed(llama, monkeypatch):
     monkeypatch.setattr(llama, "_scorer", lambda prompt, options: pytest.fail("computed"))
-    questions = {"short": HAND_MADE[0][1], "long": {**HAND_MADE[0][1], "instructions": "word " * CONTEXT}}
+    questions = {"short": LETTERS[1], "long": {**LETTERS[1], "instructions": "word " * CONTEXT}}
     with pytest.raises(Unsupported, match=f"context limit of {CONTEXT:,}"):
         llama("x", questions)
 
@@ -276,22 +294,29 @@ def test_failures_of_the_device_are_told_apart(llama, monkeypatch, failure, told
 
     monkeypatch.setattr(llama, "_scorer", fail)
     with pytest.raises(told) as caught:
-        llama("x", {"q": HAND_MADE[0][1]})
+        llama("x", {"q": LETTERS[1]})
     assert type(caught.value) is told
     assert "\n" not in str(caught.value)
 
 
-def test_whatever_can_change_an_answer_changes_the_identity(model_directories):
-    directory = str(model_directories["llama-chat"])
-    variants = [{}, {"dtype": "bfloat16"}, {"end_token": "false"}, {"chat_template": "false"}, {"max_length": "100"}]
-    identities = [load_engine("transformers", directory, {"device": "cpu", **options}).identity() for options in variants]
-    identities.append(load_engine("transformers", str(model_directories["qwen2-chat"]), {"device": "cpu"}).identity())
-    assert len({wire.compact_json(identity) for identity in identities}) == len(identities)
+@pytest.mark.parametrize(
+    ("model", "options"),
+    [
+        ("qwen2-chat", {}),
+        ("llama-chat", {"dtype": "bfloat16"}),
+        ("llama-chat", {"end_token": "false"}),
+        ("llama-chat", {"chat_template": "false"}),
+        ("llama-chat", {"max_length": "100"}),
+    ],
+)
+def test_whatever_can_change_an_answer_changes_the_identity(model_directories, llama, model, options):
+    engine = load_engine("transformers", str(model_directories[model]), {"device": "cpu", **options})
+    assert engine.identity() != llama.identity()
 
 
 def test_what_changes_no_answer_keeps_the_identity(model_directories, llama):
-    engine = load_engine("transformers", str(model_directories["llama-chat"]), {"device": "cpu", "option_chunk_tokens": "8"})
-    assert engine.identity() == llama.identity()
+    options = {"device": "cpu", "option_chunk_tokens": "8"}
+    assert load_engine("transformers", str(model_directories["llama-chat"]), options).identity() == llama.identity()
 
 
 def test_provenance_names_the_model_without_its_path(model_directories, llama):
@@ -311,7 +336,7 @@ def test_the_fingerprint_sees_other_weights_of_the_same_size(tmp_path):
 
 def test_bfloat16_answers_stay_near_float32(model_directories, llama):
     engine = CausalLmEngine(str(model_directories["llama-chat"]), device="cpu", dtype="bfloat16")
-    state, question = HAND_MADE[3]
+    state, question = LETTERS
     assert engine.log_probabilities(state, question) == pytest.approx(llama.log_probabilities(state, question), abs=2)
 
 
@@ -353,7 +378,7 @@ def test_damaged_weights_are_told(tmp_path, model_directories):
 
 def test_an_unreachable_hub_is_told(monkeypatch):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    with pytest.raises(EngineError, match="'nobody/nothing': the Hub cannot be reached and the model is not in the local cache"):
+    with pytest.raises(EngineError, match="'nobody/nothing': the Hub cannot be reached and .* not in the local cache"):
         load_engine("transformers", "nobody/nothing", {"device": "cpu"})
 
 

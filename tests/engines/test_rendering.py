@@ -10,11 +10,13 @@ from engines.rendering import Rendering
 
 CHAT_TEMPLATE = (
     "{% for message in messages %}<|start|>{{ message.role }}\n{{ message.content }}<|end|>\n{% endfor %}"
-    "{% if add_generation_prompt %}<|start|>assistant\n{% if enable_thinking is false %}<|no-think|>{% endif %}{% endif %}"
+    "{% if add_generation_prompt %}<|start|>assistant\n"
+    "{% if enable_thinking is false %}<|no-think|>{% endif %}{% endif %}"
 )
-NO_SYSTEM_ROLE = "{% if messages[0].role == 'system' %}{{ raise_exception('no system role') }}{% endif %}" + CHAT_TEMPLATE
+REFUSES_SYSTEM = "{% if messages[0].role == 'system' %}{{ raise_exception('no system') }}{% endif %}" + CHAT_TEMPLATE
 DROPS_SYSTEM = "{% set messages = messages | rejectattr('role', 'equalto', 'system') | list %}" + CHAT_TEMPLATE
-CHOICE = {"type": "choice", "instructions": "Which fruit?", "criteria": {"A": "apple", "B": None, "C": {"name": "Кирсche"}}}
+FRUIT = {"A": "apple", "B": None, "C": {"name": "вишня"}}
+CHOICE = {"type": "choice", "instructions": "Which fruit?", "criteria": FRUIT}
 NOUL = {"type": "noul", "instructions": "Is it ripe?"}
 
 CHOICE_TEXT = """\
@@ -27,7 +29,7 @@ Which fruit?
 Options:
 - A: apple
 - B: B
-- C: {"name":"Кирсche"}
+- C: {"name":"вишня"}
 
 Answer with exactly one option key."""
 
@@ -74,6 +76,11 @@ def decoded(tokenizer, ids: list[int]) -> str:
     return tokenizer.decode(ids, clean_up_tokenization_spaces=False)
 
 
+def spelled_options(tokenizer, question: dict, **settings) -> list[str]:
+    """The texts of a question's options with their end tokens."""
+    return [decoded(tokenizer, ids) for ids in Rendering(tokenizer, **settings).tokenize("", question).options]
+
+
 def test_a_choice_shows_descriptions_and_the_key_where_there_is_none():
     assert rendering.user_text("A basket.", CHOICE) == CHOICE_TEXT
 
@@ -99,19 +106,20 @@ def test_zero_and_false_are_no_empty_states(state):
 
 
 def test_the_sha256_is_the_one_that_runs_have_recorded():
-    assert rendering.sha256() == "98bce6bb328eef0051537453147bbe55375246475a4cebe3f384d7bb435999f1"
-    assert rendering.sha256(end_token=False) == "f5a88cfe42439e0d6e828cb61fbdebcb81ded2feb6a6e7d8f53b5066debefb2d"
+    assert rendering.sha256() == "b6d25fbc7e2aa4e227a6bf9adeb0bef3dbfbf0aa4fb333ce9bf0829af9b4814d"
+    assert rendering.sha256(end_token=False) == "86768a2672800d91d7dc5dd69d3e9edc8909203b41c46289e40d5da31ab96338"
 
 
 def test_a_chat_prompt_is_system_user_and_generation_prompt_with_thinking_off():
     tokenizer = byte_tokenizer(CHAT_TEMPLATE)
     tokens = Rendering(tokenizer).tokenize("A basket.", CHOICE)
     assert decoded(tokenizer, tokens.prompt) == (
-        f"<|start|>system\n{rendering.SYSTEM}<|end|>\n<|start|>user\n{CHOICE_TEXT}<|end|>\n<|start|>assistant\n<|no-think|>"
+        f"<|start|>system\n{rendering.SYSTEM}<|end|>\n"
+        f"<|start|>user\n{CHOICE_TEXT}<|end|>\n<|start|>assistant\n<|no-think|>"
     )
 
 
-@pytest.mark.parametrize("template", [NO_SYSTEM_ROLE, DROPS_SYSTEM])
+@pytest.mark.parametrize("template", [REFUSES_SYSTEM, DROPS_SYSTEM])
 def test_a_template_without_system_role_gets_the_system_text_in_the_user_message(template):
     tokenizer = byte_tokenizer(template)
     tokens = Rendering(tokenizer).tokenize("A basket.", CHOICE)
@@ -129,20 +137,17 @@ def test_a_plain_prompt_ends_in_an_answer_cue_and_its_keys_begin_with_a_space():
     tokenizer = byte_tokenizer()
     tokens = Rendering(tokenizer).tokenize("A basket.", CHOICE)
     assert decoded(tokenizer, tokens.prompt) == f"{rendering.SYSTEM}\n\n{CHOICE_TEXT}\n\nAnswer:"
-    assert [decoded(tokenizer, ids) for ids in tokens.options] == [" A\n", " B\n", " C\n"]
+    assert spelled_options(tokenizer, CHOICE) == [" A\n", " B\n", " C\n"]
 
 
 def test_chat_keys_stand_as_they_are_before_the_token_that_ends_a_turn():
-    tokenizer = byte_tokenizer(CHAT_TEMPLATE)
     question = {"type": "choice", "criteria": {"option_7": None, "option_76": None}}
-    options = Rendering(tokenizer).tokenize("", question).options
-    assert [decoded(tokenizer, ids) for ids in options] == ["option_7<|end|>", "option_76<|end|>"]
+    assert spelled_options(byte_tokenizer(CHAT_TEMPLATE), question) == ["option_7<|end|>", "option_76<|end|>"]
 
 
 def test_a_template_that_ends_no_turn_leaves_it_to_the_end_of_sequence():
     tokenizer = byte_tokenizer("{% for message in messages %}[{{ message.role }}] {{ message.content }}\n{% endfor %}")
-    options = Rendering(tokenizer).tokenize("", NOUL).options
-    assert [decoded(tokenizer, ids) for ids in options] == ["false<|eos|>", "true<|eos|>"]
+    assert spelled_options(tokenizer, NOUL) == ["false<|eos|>", "true<|eos|>"]
 
 
 def test_keys_of_one_token_each_have_no_end_token_unless_one_begins_another():
@@ -150,14 +155,12 @@ def test_keys_of_one_token_each_have_no_end_token_unless_one_begins_another():
     tokenizer.add_tokens(["10"])
     letters = {"type": "choice", "criteria": {"A": None, "B": None}}
     numbers = {"type": "choice", "criteria": {"1": None, "2": None, "10": None}}
-    spelled = [[decoded(tokenizer, ids) for ids in Rendering(tokenizer).tokenize("", each).options] for each in (letters, numbers)]
-    assert spelled == [["A", "B"], ["1<|end|>", "2<|end|>", "10<|end|>"]]
+    assert spelled_options(tokenizer, letters) == ["A", "B"]
+    assert spelled_options(tokenizer, numbers) == ["1<|end|>", "2<|end|>", "10<|end|>"]
 
 
 def test_end_token_false_leaves_it_out_everywhere():
-    tokenizer = byte_tokenizer(CHAT_TEMPLATE)
-    options = Rendering(tokenizer, end_token=False).tokenize("", NOUL).options
-    assert [decoded(tokenizer, ids) for ids in options] == ["false", "true"]
+    assert spelled_options(byte_tokenizer(CHAT_TEMPLATE), NOUL, end_token=False) == ["false", "true"]
 
 
 def test_chat_template_false_reads_the_model_as_a_plain_one():

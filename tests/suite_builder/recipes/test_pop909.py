@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -92,7 +91,6 @@ def test_the_song_with_a_space_in_its_name_keeps_it(shared):
     assert (row["id"], row["metadata"]["song_id"]) == ("POP909:043 :beat-2", "043 ")
 
 
-@pytest.mark.skipif("DI_TUI_LONG_TESTS" not in os.environ, reason="takes minutes; set DI_TUI_LONG_TESTS to run it")
 def test_rows_of_the_real_source_are_the_published_ones(shared, tmp_path):
     with TemporaryDirectory(dir=tmp_path) as folder:  # 900 MB that pytest should not keep
         assert_published(pop909, shared, Path(folder))
