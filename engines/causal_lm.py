@@ -83,6 +83,9 @@ class CausalLmEngine(Engine):
             for name, question in questions.items()
             if len(wire.options(question)) > 1
         }
+        # The questions of one request share the beginning of their prompts. Requests share nothing, so that an answer depends
+        # on its request alone, not on what came before it.
+        self._scorer.forget()
         answers = {
             name: wire.answer(question, softmax(self._score(asked[name])) if name in asked else [1.0])
             for name, question in questions.items()
@@ -97,6 +100,7 @@ class CausalLmEngine(Engine):
             Unsupported: the question does not fit the context or the device's memory.
             DeviceError: the device is lost.
         """
+        self._scorer.forget()
         return self._score(self._tokenize(state, question))
 
     def _tokenize(self, state: Any, question: Mapping) -> TokenizedQuestion:

@@ -1,7 +1,8 @@
 """Log-probabilities of token sequences that may follow one prompt.
 
-The prompt is computed once; the sequences are packed behind its KV cache as prefix trees, chunk by chunk, in one row
-with a tree attention mask. No cache is ever copied per sequence. Knows a model's forward pass, nothing of questions.
+The prompt is computed once, and nothing again of the beginning that it shares with the prompt before it. The sequences are
+packed behind its KV cache as prefix trees, chunk by chunk, in one row with a tree attention mask. No cache is ever
+copied per sequence. Knows a model's forward pass, nothing of questions.
 """
 
 import inspect
@@ -58,6 +59,12 @@ def prefix_trees(sequences: Mapping[int, Sequence[int]], budget: int) -> Iterato
         yield tree
 
 
+def shared_length(first: Sequence[int], second: Sequence[int]) -> int:
+    """How many leading tokens two sequences have in common."""
+    pairs = enumerate(zip(first, second, strict=False))
+    return next((place for place, (a, b) in pairs if a != b), min(len(first), len(second)))
+
+
 class OptionScorer:
     """Scores what may follow a prompt under a causal language model.
 
@@ -87,6 +94,12 @@ class OptionScorer:
         self._device = model.device
         self._chunk_tokens = chunk_tokens
         self._cache_argument = "cache" if "cache" in arguments else "past_key_values"
+        self.forget()
+
+    def forget(self) -> None:
+        """Start anew: what comes next owes nothing to earlier prompts, not even in the last digit."""
+        self._cache = DynamicCache()
+        self._cached: list[int] = []
 
     @torch.inference_mode()
     def __call__(self, prompt: Sequence[int], sequences: Sequence[Sequence[int]]) -> list[float]:
@@ -96,24 +109,36 @@ class OptionScorer:
             prompt: at least one token id.
             sequences: at least one token id each.
         """
+        logits = self._read_prompt(prompt)
         # The last token of a sequence is predicted and never read: one-token sequences need the prompt alone.
         read = {number: sequence[:-1] for number, sequence in enumerate(sequences) if len(sequence) > 1}
-        cache = DynamicCache() if read else None
-        logits = self._forward(prompt, cache, logits_to_keep=1)
         totals = self._pick(logits, [0] * len(sequences), [sequence[0] for sequence in sequences])
         for tree in prefix_trees(read, self._chunk_tokens):
-            logits = self._forward(tree.tokens, cache, **self._tree_arguments(tree, len(prompt)))
+            logits = self._forward(tree.tokens, **self._tree_arguments(tree, len(prompt)))
             paths = {number: tree.lineages[end] for number, end in tree.ends.items()}
             next_tokens = chain.from_iterable(sequences[number][1:] for number in paths)
             picked = self._pick(logits, list(chain.from_iterable(paths.values())), list(next_tokens))
             totals.index_add_(0, self._tensor([number for number, path in paths.items() for _ in path]), picked)
-            cache.crop(-len(tree))
+            self._cache.crop(-len(tree))
+        self._cached = list(prompt)
         return totals.tolist()
 
-    def _forward(self, tokens: Sequence[int], cache: DynamicCache | None, **arguments: Any) -> torch.Tensor:
+    def _read_prompt(self, prompt: Sequence[int]) -> torch.Tensor:
+        """Logits (1, vocabulary) after the prompt; afterwards the cache holds the prompt and nothing else."""
+        kept = min(shared_length(self._cached, prompt), len(prompt) - 1)
+        surplus = len(self._cached) - kept
+        if not kept:
+            self.forget()
+        elif surplus:
+            self._cache.crop(-surplus)
+        # Until all has gone well: a pass that fails halfway leaves the cache in no known state.
+        self._cached = []
+        return self._forward(prompt[kept:], logits_to_keep=1)
+
+    def _forward(self, tokens: Sequence[int], **arguments: Any) -> torch.Tensor:
         """Logits (tokens or logits_to_keep, vocabulary) in float32; the cache grows by the tokens."""
-        arguments[self._cache_argument] = cache
-        output = self._model(input_ids=self._tensor([tokens]), use_cache=cache is not None, **arguments)
+        arguments[self._cache_argument] = self._cache
+        output = self._model(input_ids=self._tensor([tokens]), use_cache=True, **arguments)
         return output.logits[0].float()
 
     def _pick(self, logits: torch.Tensor, rows: list[int], tokens: list[int]) -> torch.Tensor:

@@ -227,8 +227,8 @@ def test_answers_are_valid_and_name_the_most_probable_option(llama):
 
 def test_the_id_of_a_question_does_not_change_its_answer(llama):
     question = LETTERS[1]
-    answers = llama("x", {"first": question, "gold_is_A": question})[0]["answers"]
-    assert answers["first"] == answers["gold_is_A"]
+    first, other = (llama("x", {name: question})[0]["answers"] for name in ("first", "gold_is_A"))
+    assert first["first"] == other["gold_is_A"]
 
 
 def test_the_one_option_of_a_question_is_certain_without_a_prompt(llama):
@@ -274,7 +274,7 @@ def test_prompt_and_longest_option_fit_the_context_to_the_token(model_directorie
 
 
 def test_beyond_the_models_positions_a_request_is_unsupported_and_nothing_of_it_computed(llama, monkeypatch):
-    monkeypatch.setattr(llama, "_scorer", lambda prompt, options: pytest.fail("computed"))
+    monkeypatch.setattr(OptionScorer, "__call__", lambda *_arguments: pytest.fail("computed"))
     questions = {"short": LETTERS[1], "long": {**LETTERS[1], "instructions": "word " * CONTEXT}}
     with pytest.raises(Unsupported, match=f"context limit of {CONTEXT:,}"):
         llama("x", questions)
@@ -289,10 +289,10 @@ def test_beyond_the_models_positions_a_request_is_unsupported_and_nothing_of_it_
     ],
 )
 def test_failures_of_the_device_are_told_apart(llama, monkeypatch, failure, told):
-    def fail(prompt, options):
+    def fail(*_arguments):
         raise failure
 
-    monkeypatch.setattr(llama, "_scorer", fail)
+    monkeypatch.setattr(OptionScorer, "__call__", fail)
     with pytest.raises(told) as caught:
         llama("x", {"q": LETTERS[1]})
     assert type(caught.value) is told
@@ -404,3 +404,38 @@ def test_a_missing_package_is_told_with_the_command_that_installs_it(monkeypatch
 def test_the_module_imports_without_torch_and_transformers():
     code = "import sys, engines.causal_lm; sys.exit(bool({'torch', 'transformers'} & sys.modules.keys()))"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
+
+
+def test_the_questions_of_a_request_share_the_beginning_of_their_prompts(model_directories, monkeypatch):
+    engine = load_engine("transformers", str(model_directories["llama-chat"]), {"device": "cpu"})
+    questions = {word: {**LETTERS[1], "instructions": f"Is it {word}?"} for word in ("warm", "cold", "sweet")}
+    alone = {name: engine("s", {name: question})[0]["answers"][name] for name, question in questions.items()}
+    forward, computed = engine._scorer._forward, []
+
+    def counting(tokens, **arguments):
+        if "logits_to_keep" in arguments:
+            computed.append(len(tokens))
+        return forward(tokens, **arguments)
+
+    monkeypatch.setattr(engine._scorer, "_forward", counting)
+    together = engine("s", questions)[0]["answers"]
+    for name, expected in alone.items():
+        assert together[name]["probabilities"] == pytest.approx(expected["probabilities"], abs=1e-5)
+    assert len(computed) == 3 and max(computed[1:]) < computed[0] / 2
+    assert engine("s", questions)[0]["answers"] == together
+
+
+def test_a_pass_that_failed_halfway_leaves_no_trace(model_directories, monkeypatch):
+    engine = load_engine("transformers", str(model_directories["llama-chat"]), {"device": "cpu"})
+    expected = engine.log_probabilities("s", LETTERS[1])
+    with monkeypatch.context() as patch:
+        patch.setattr(engine._scorer, "_pick", lambda *_arguments: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            engine._scorer(*shown(engine, "s", LETTERS[1]))
+    assert engine._scorer(*shown(engine, "s", LETTERS[1])) == pytest.approx(expected, abs=1e-5)
+
+
+def shown(engine, state, question):
+    """Prompt and option tokens of a question."""
+    tokens = engine._rendering.tokenize(state, question)
+    return tokens.prompt, tokens.options
