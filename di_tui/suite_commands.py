@@ -35,17 +35,21 @@ def rebuild_and_index(
     """Rebuild a suite directory with a display, then write its label file and row store.
 
     Raises:
-        typer.Exit: a benchmark failed; what worked stays for the next call.
+        typer.Exit: a benchmark failed, or Ctrl-C; what worked stays for the next call.
         SuiteError: the suite cannot be written.
     """
     from di_tui.display.rebuild import rebuild_display
     from suite_builder.build import rebuild as rebuild_suite
     from suite_builder.row_index import RowIndex
 
-    with rebuild_display(as_json) as display:
-        result = rebuild_suite(
-            work, suite_dir, find_edition(edition), only, mirror, allow_partial, display.emit, jobs, skip_download
-        )
+    try:
+        with rebuild_display(as_json) as display:
+            result = rebuild_suite(
+                work, suite_dir, find_edition(edition), only, mirror, allow_partial, display.emit, jobs, skip_download
+            )
+    except KeyboardInterrupt:
+        print("stopped; what is finished is kept, and the same command goes on from there", file=sys.stderr)
+        raise typer.Exit(130) from None
     for catalog_id, reason in result.failed.items():
         print(f"error: benchmark {catalog_id}: {reason}", file=sys.stderr)
     if result.failed:
@@ -63,8 +67,8 @@ def rebuild(
     only: opt.Only = None,
     mirror: opt.Mirror = None,
     allow_partial: opt.AllowPartial = False,
-    jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="Recipes at a time; by default one per core.")] = None,
-    skip_download: Annotated[bool, typer.Option("--skip-download", help="Use only the sources that are there.")] = False,
+    jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="Recipes at a time; by default all cores.")] = None,
+    skip_download: Annotated[bool, typer.Option("--skip-download", help="Use only sources that are there.")] = False,
     no_ui: opt.NoUi = False,
     json: opt.Json = False,
 ) -> None:

@@ -73,8 +73,8 @@ class Block:
 class Inputs:
     """What a block is made from, on disk and checked.
 
-    files: by path, as recipes name them. size: of all of them, bytes. unpinned: public address -> sha256 of the files for
-    which none is published. rank_file: of the tokenizer, where tokens have to be counted.
+    files: by path, as recipes name them. size: of all of them, bytes. unpinned: public address -> sha256 of the files
+    for which none is published. rank_file: of the tokenizer, where tokens have to be counted.
     """
 
     files: dict[str, Path]
@@ -100,8 +100,7 @@ def kept_block(benchmark: Benchmark, work: Path) -> Block | None:
 
 def are_here(benchmark: Benchmark, store: Store) -> bool:
     """Whether all that a block is made from is on disk."""
-    files = [file for source in sources().get(benchmark.catalog_id, ()) for file in store.choose(source).files]
-    return not store.missing([*files, RANK_FILE] if benchmark.batch else files)
+    return not store.missing([*store.files_of(benchmark.catalog_id), *([RANK_FILE] if benchmark.batch else [])])
 
 
 def obtain_inputs(benchmark: Benchmark, store: Store, emit: Emit) -> Inputs:
@@ -184,7 +183,8 @@ def _code_behind(path: str) -> set[str]:
 def _imports(path: str) -> list[str]:
     nodes = ast.walk(ast.parse(PACKAGE.joinpath(path).read_bytes()))
     imported = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.module]
-    names = {name for node in imported for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))}
+    names = {node.module for node in imported}
+    names |= {f"{node.module}.{alias.name}" for node in imported for alias in node.names}
     inside = (name.removeprefix("suite_builder.") for name in names if name.startswith("suite_builder."))
     paths = (name.replace(".", "/") + ".py" for name in inside)
     return [path for path in paths if PACKAGE.joinpath(path).is_file()]

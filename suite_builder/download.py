@@ -1,7 +1,7 @@
 """Bring one file from a web server to disk: resumed where it was cut off, checked by sha256, never used half-written.
 
-Knows nothing of recipes, mirrors or the Hub. A file that arrives lies beside its place as `<name>.part` until it is whole
-and right.
+Knows nothing of recipes, mirrors or the Hub. A file that arrives lies beside its place as `<name>.part` until it is
+whole and right.
 """
 
 import fcntl
@@ -129,7 +129,7 @@ def _refusal(file: SourceFile, response: httpx.Response) -> Exception:
         return _Retry(f"HTTP {status}", _retry_after(response.headers.get("Retry-After", "")))
     remedy = ""
     if status == 403 and file.url.startswith(GITHUB_API):
-        remedy = "; GitHub lists only so much an hour for those who do not sign in: set GITHUB_TOKEN, or try again later"
+        remedy = "; GitHub lists only so much an hour for those who do not sign in: set GITHUB_TOKEN or try again later"
     return SuiteError(f"cannot download {file.name}: {file.url} answers HTTP {status}{remedy}")
 
 

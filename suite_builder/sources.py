@@ -57,11 +57,11 @@ class Origin:
 class SourceFile:
     """One file of a source.
 
-    path: its place below `<catalog_id>/`, in a mirror as in the work folder; for a member of an archive its path inside.
+    path: its place below `<catalog_id>/`, in a mirror as in the work folder; for a member of an archive its path in it.
     upstream: its public path where that differs. sha256: None where none is published; then the pinned revision alone
-    says what it is. size: bytes, None where it is not known; about: roughly so many, then. pattern: `path` is a glob that
-    stands for every file of the pinned revision that it matches. archive: the archive that it is a member of. password:
-    of the members of this archive.
+    says what it is. size: bytes, None where it is not known; about: roughly so many, then. pattern: `path` is a glob
+    that stands for every file of the pinned revision that it matches. archive: the archive that it is a member of.
+    password: of the members of this archive.
     """
 
     catalog_id: int
@@ -122,7 +122,7 @@ class Source:
 def sources() -> dict[int, tuple[Source, ...]]:
     """Catalog id -> its sources. A generated benchmark has none."""
     by_id = {int(Path(name).stem): load_json(name) for name in list_files("sources")}
-    return {catalog_id: tuple(_source(catalog_id, record) for record in records) for catalog_id, records in by_id.items()}
+    return {key: tuple(_source(key, record) for record in records) for key, records in by_id.items()}
 
 
 def _source(catalog_id: int, record: Mapping) -> Source:

@@ -244,7 +244,7 @@ def test_wrong_usage_exits_with_2(di_tui, arguments, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-COMMANDS = ("run", "score", "pipeline", "demo", "doctor", *(f"suite {name}" for name in "rebuild import verify sample status".split()))
+COMMANDS = ("run", "score", "pipeline", "demo", "doctor", *(f"suite {name}" for name in "rebuild sources import verify sample status".split()))
 
 
 @pytest.mark.parametrize("command", COMMANDS)

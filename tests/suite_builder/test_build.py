@@ -2,22 +2,35 @@
 
 import csv
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from collections import Counter
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
+from types import SimpleNamespace
 
+import psutil
 import pytest
+import worker_functions
+from suites import DI_TUI, ENVIRONMENT
+from web import Server, reply
 
-from suite_builder import assemble, blocks, build
+from suite_builder import arrivals, assemble, blocks, build, schedule, store
 from suite_builder.build import rebuild
-from suite_builder.catalog import benchmarks
+from suite_builder.catalog import Benchmark, benchmarks
 from suite_builder.data_files import load_lines
 from suite_builder.editions import RowFile, edition
 from suite_builder.errors import SuiteError
-from suite_builder.events import Stage, Written
+from suite_builder.events import Planned, Stage, Written
 from suite_builder.recipes import home_appliance
+from suite_builder.sources import Origin, Source, SourceFile
+from suite_builder.store import Store
 from suite_builder.suite import Suite, read_lines
+from suite_builder.work_lock import LOCK, locked
 
 REAL = [4, 9, 32, 34, 58]
 
@@ -82,8 +95,9 @@ def test_stages_are_told_in_order_with_counts_and_checksums(make):
         (9, "sources", "running"), (9, "sources", "done"),
         (9, "normalize", "running"), (9, "normalize", "done"),
         (9, "freeze", "running"), (9, "freeze", "done"),
-    ]
-    normalized, frozen = events[4], events[6]
+    ]  # fmt: skip
+    assert events[1] == Planned({9: 0})
+    normalized, frozen = events[5], events[7]
     assert (normalized.records, normalized.size, normalized.matches) == (160, 1_518_187, True)
     assert (frozen.records, frozen.size, frozen.sha256) == (160, 1_586_367, benchmarks()[9].frozen_sha256)
 
@@ -131,7 +145,7 @@ def test_a_suite_file_that_was_cut_is_written_again(make, tmp_path, name):
 
 def test_changed_code_makes_a_block_again(make, monkeypatch):
     make()
-    monkeypatch.setattr(blocks, "SHARED_CODE", (*blocks.SHARED_CODE, "errors.py"))
+    monkeypatch.setattr(blocks, "SHARED_CODE", (*blocks.SHARED_CODE, "suite.py"))
     assert (9, "freeze", "running") in stages(make()[1])
 
 
@@ -149,7 +163,13 @@ def test_the_same_rows_for_another_release_are_written_anew(make, tmp_path):
     assert Suite.open(tmp_path / "suite").edition.id == "0.2.1"
 
 
-def test_a_partial_suite_is_refused_unless_allowed_and_what_is_missing_is_named(make, tmp_path):
+@pytest.fixture
+def few_recipes(monkeypatch):
+    """A version with recipes for five benchmarks alone."""
+    monkeypatch.setattr(Benchmark, "has_recipe", property(lambda entry: entry.catalog_id in REAL))
+
+
+def test_a_partial_suite_is_refused_unless_allowed_and_what_is_missing_is_named(few_recipes, make, tmp_path):
     with pytest.raises(SuiteError, match=r"edition 0.2.1 would lack 39 .*24 MMLU, .*--allow-partial") as refusal:
         make(only=None)
     assert "BANKING77" not in str(refusal.value)
@@ -165,7 +185,7 @@ def test_a_partial_suite_may_be_allowed(make, tmp_path):
     assert Suite.open(tmp_path / "suite").partial
 
 
-def test_benchmarks_without_a_recipe_fail_with_a_line_each_and_write_nothing(make, tmp_path):
+def test_benchmarks_without_a_recipe_fail_with_a_line_each_and_write_nothing(few_recipes, make, tmp_path):
     result, events = make(only=[33, 61])
     assert not result.ok
     assert result.failed == {
@@ -176,12 +196,14 @@ def test_benchmarks_without_a_recipe_fail_with_a_line_each_and_write_nothing(mak
     assert not (tmp_path / "suite").exists()
 
 
-def test_a_failing_benchmark_does_not_stop_the_others(make, tmp_path):
-    result, events = make(only=[4, 9])
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_failing_benchmark_does_not_stop_the_others(make, tmp_path, jobs):
+    result, events = make(only=[4, 9], jobs=jobs)
     assert not result.ok
     assert result.failed.keys() == {4}
-    assert "4/test.csv is not in the mirror" in result.failed[4]
+    assert "incomplete: 4/test.csv is not in the mirror" in result.failed[4]
     assert (4, "sources", "failed") in stages(events)
+    assert (9, "freeze", "done") in stages(events)
     assert len(list(Suite.open(tmp_path / "suite", "0.2.1").rows())) == 88
 
 
@@ -191,7 +213,7 @@ def test_a_wrong_source_fails_its_benchmark_and_writes_nothing(make, tmp_path):
     source.write_text('{"eval_data": []}')
     result, _events = make(only=[34])
     assert "not the pinned file 34/simple_bench_public.json" in result.failed[34]
-    assert not (tmp_path / "work").exists()
+    assert [path.name for path in (tmp_path / "work").rglob("*")] == [LOCK]
 
 
 def test_rows_that_are_not_the_published_ones_fail_with_both_checksums(make, tmp_path, monkeypatch):
@@ -224,6 +246,152 @@ def test_a_missing_package_becomes_a_line_that_says_how_to_get_it(make, monkeypa
 def test_a_benchmark_that_the_edition_does_not_have_is_refused(make, only, edition_id):
     with pytest.raises(SuiteError, match=f"edition {edition_id} has no benchmark {only[-1]}$"):
         make(only=only, edition_id=edition_id)
+
+
+def test_a_work_folder_is_used_by_one_rebuild_at_a_time(make, tmp_path):
+    with locked(tmp_path / "work"), pytest.raises(SuiteError, match="another rebuild is using .*work; wait for it or"):
+        make()
+    assert make()[0].ok
+
+
+def test_a_work_folder_that_cannot_be_written_is_one_clear_error(make, tmp_path):
+    (tmp_path / "work").write_text("in the way")
+    with pytest.raises(SuiteError, match="cannot write .*work/rebuild.lock: .*; choose another work folder"):
+        make()
+
+
+def test_without_downloads_what_is_missing_fails(make):
+    result, _events = make(only=[4], mirror=None, skip_download=True)
+    assert "4/test.csv is not in" in result.failed[4]
+    assert "nothing is to be downloaded" in result.failed[4]
+
+
+def test_a_disk_without_room_for_the_sources_is_told_before_anything_is_fetched(make, tmp_path, monkeypatch):
+    monkeypatch.setattr(arrivals.shutil, "disk_usage", lambda _path: SimpleNamespace(free=1000))
+    with pytest.raises(SuiteError, match="no room for the sources that are still to be downloaded: 67 MB needed"):
+        make(only=[4], mirror=None)
+    assert [path.name for path in (tmp_path / "work").rglob("*")] == [LOCK]
+
+
+def test_what_is_still_to_come_is_told_in_bytes(make):
+    _result, events = make(only=[4, 9], mirror=None, skip_download=True)
+    assert events[2] == Planned({4: 0, 9: 0})
+    assert schedule.to_download(Store(Path("none")), 4) == 239_961 + 2_036
+
+
+def test_a_block_depends_on_all_code_that_its_recipe_imports():
+    behind = blocks._code_behind("recipes/arc_easy.py")
+    assert behind >= {"recipes/arc_easy.py", "recipes/arc.py", "recipes/common.py", "sources.py"}
+    assert "recipes/musr.py" not in behind
+
+
+def test_a_source_without_a_pinned_checksum_that_changes_later_is_noticed(tmp_path, monkeypatch):
+    origin, home = Origin("url", url="http://nowhere.example"), benchmarks()[9]
+    monkeypatch.setattr(store, "sources", lambda: {9: (Source(origin, (SourceFile(9, "a.csv", origin),)),)})
+    source = tmp_path / "mirror" / "9" / "a.csv"
+    source.parent.mkdir(parents=True)
+    source.write_text("first")
+    here = Store(tmp_path / "work", tmp_path / "mirror")
+    inputs = blocks.obtain_inputs(home, here, None)
+    assert inputs.unpinned.keys() == {"http://nowhere.example/a.csv"}
+    blocks.make_block(home, inputs, here.work, lambda event: None)
+    assert blocks.obtain_inputs(home, here, None) == inputs
+    source.write_text("other")
+    with pytest.raises(SuiteError, match="9/a.csv is not what Home .* was made from before: .*; restore it, or"):
+        blocks.obtain_inputs(home, here, None)
+
+
+# Side by side
+
+
+@pytest.fixture
+def two_of_home(make):
+    """Rebuild benchmark 9 beside one that fails, so that it runs in a process of its own."""
+    return lambda **options: make(only=[4, 9], jobs=2, **options)
+
+
+def test_a_worker_that_dies_is_a_failed_benchmark_with_a_reason(two_of_home, monkeypatch):
+    monkeypatch.setattr(schedule, "make_block", worker_functions.killed_block)
+    result, events = two_of_home()
+    assert result.failed[9].startswith("its process was ended by SIGKILL")
+    assert Stage(9, "normalize", "failed", reason=result.failed[9]) in events
+
+
+REBUILD = """
+import sys, worker_functions
+from pathlib import Path
+from suite_builder import schedule
+from suite_builder.build import rebuild
+from suite_builder.editions import edition
+schedule.make_block = worker_functions.hanging_block
+folder, jobs = Path(sys.argv[1]), int(sys.argv[2])
+rebuild(folder / "work", folder / "suite", edition("0.2.1"), [4, 9], folder / "mirror", jobs=jobs)
+"""
+
+
+def interrupt(command: list, hanging, **environment: str) -> subprocess.CompletedProcess:
+    """Press Ctrl-C once a command hangs; nothing that it started may be left then."""
+    process = subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+        env={**ENVIRONMENT, **environment},
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 60
+    while not hanging():
+        assert time.monotonic() < deadline and process.poll() is None
+        time.sleep(0.05)
+    started = psutil.Process(process.pid).children(recursive=True)
+    os.killpg(process.pid, signal.SIGINT)
+    _output, errors = process.communicate(timeout=30)
+    _gone, alive = psutil.wait_procs(started, timeout=10)
+    assert [one for one in alive if one.status() != psutil.STATUS_ZOMBIE] == []
+    return subprocess.CompletedProcess(command, process.returncode, stderr=errors)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_ctrl_c_ends_all_recipes_at_once_and_the_next_call_goes_on(make, tmp_path, jobs):
+    pid = tmp_path / "work" / "pid"
+    done = interrupt([sys.executable, "-c", REBUILD, tmp_path, str(jobs)], lambda: pid.exists() and pid.read_text())
+    assert done.returncode == -signal.SIGINT
+    assert done.stderr.count("Traceback") == 1
+    assert make()[0].ok
+
+
+def test_ctrl_c_ends_a_download_at_once(tmp_path):
+    hanging = []
+
+    def stall(handler):
+        hanging.append(handler.path)
+        time.sleep(5)
+
+    with Server(stall) as server:
+        folders = ["--work", tmp_path / "work", "--suite-dir", tmp_path / "suite"]
+        command = [*DI_TUI, "suite", "rebuild", "--only", "24", "45", *folders]
+        done = interrupt(command, lambda: hanging, HF_ENDPOINT=server.url)
+    assert done.returncode == 130
+    assert "Traceback" not in done.stderr
+    assert "stopped; what is finished is kept, and the same command goes on from there" in done.stderr
+    assert not list((tmp_path / "work").rglob("*.parquet"))
+
+
+def test_gated_sources_do_not_stop_the_others(make, monkeypatch):
+    def answer(handler):
+        if "cais/hle" in handler.path:
+            reply(handler, 401, X_Error_Code="GatedRepo")
+        else:
+            reply(handler, 404, X_Error_Code="EntryNotFound")
+
+    with Server(answer) as server:
+        monkeypatch.setenv("HF_ENDPOINT", server.url)
+        result, events = make(only=[9, 24, 45], mirror=None, jobs=2)
+    assert [block.benchmark.catalog_id for block in result.blocks] == [9]
+    assert list(result.failed) == [24, 45]
+    assert "24/all/test-00000-of-00001.parquet from https://huggingface.co/datasets/cais/mmlu" in result.failed[24]
+    assert "1. accept the terms at https://huggingface.co/datasets/cais/hle 2. run `hf auth login`" in result.failed[45]
+    assert {(key, "sources", "failed") for key in (24, 45)} <= set(stages(events))
 
 
 @pytest.fixture
