@@ -17,6 +17,9 @@ Only = Annotated[
     list[str] | None, typer.Option("--only", help="Only these catalog ids: --only 4 5 9, --only 4,5,9 or repeated.")
 ]
 AllowPartial = Annotated[bool, typer.Option("--allow-partial", help="Write the suite even if benchmarks are missing.")]
+Compare = Annotated[
+    Path | None, typer.Option("--compare", help="Then say which run ids and payloads differ from this rows file.")
+]
 NoVerify = Annotated[bool, typer.Option("--no-verify", help="Do not insist on the published sha256.")]
 Engine = Annotated[str, typer.Option("--engine", help="random, lexical, http, transformers, or module:Class.")]
 Model = Annotated[str | None, typer.Option("--model", help="Model name, Hub id, local directory or GGUF file.")]

@@ -69,6 +69,7 @@ def rebuild(
     allow_partial: opt.AllowPartial = False,
     jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="Recipes at a time; by default all cores.")] = None,
     skip_download: Annotated[bool, typer.Option("--skip-download", help="Use only sources that are there.")] = False,
+    compare: opt.Compare = None,
     no_ui: opt.NoUi = False,
     json: opt.Json = False,
 ) -> None:
@@ -78,7 +79,13 @@ def rebuild(
     """
     directory = suite_dir or Path(find_edition(edition).suite_dir)
     chosen = opt.parse_only(only)
-    rebuild_and_index(work, directory, edition, chosen, mirror, allow_partial, for_programs(json), jobs, skip_download)
+    as_json = for_programs(json)
+    suite = rebuild_and_index(work, directory, edition, chosen, mirror, allow_partial, as_json, jobs, skip_download)
+    if compare:
+        from di_tui.display.differences import show_differences
+
+        if show_differences(suite, compare, as_json):
+            raise typer.Exit(1)
 
 
 @suite_app.command()

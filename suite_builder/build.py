@@ -1,7 +1,7 @@
 """The rebuild job: the blocks of an edition's benchmarks, then the suite directory made of them."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,11 @@ from suite_builder.editions import edition as edition_named
 from suite_builder.errors import SuiteError
 from suite_builder.events import Written
 from suite_builder.json_files import read_json
+from suite_builder.row_files import ADDED, Lines, row_files
 from suite_builder.schedule import build_blocks
 from suite_builder.store import Store
 from suite_builder.suite import EXCLUSIONS, MANIFEST, has_row_file, row_file
 from suite_builder.work_lock import locked
-
-BASE, ADDED = "selected-rows", "added-rows"
 
 
 @dataclass(frozen=True)
@@ -69,14 +68,15 @@ def rebuild(
     whole = only is None and not allow_partial
     if whole:
         _refuse(edition, [entry for entry in wanted if not entry.has_recipe], "without a recipe in this version")
+    store = Store(work, mirror, not skip_download)
     with locked(work):
-        blocks, failed = build_blocks(wanted, Store(work, mirror, not skip_download), jobs, emit)
+        blocks, failed = build_blocks(wanted, store, jobs, emit)
         built = {block.benchmark for block in blocks}
         lacking = [entry for entry in in_edition if entry not in built]
         if whole:
             _refuse(edition, lacking, "that could not be built")
         if blocks:
-            _write_suite(suite_dir, edition, blocks, bool(lacking), emit)
+            _write_suite(suite_dir, edition, blocks, bool(lacking), store, emit)
     return RebuildResult(tuple(blocks), failed, bool(lacking))
 
 
@@ -97,16 +97,20 @@ def _refuse(edition: Edition, lacking: list[Benchmark], why: str) -> None:
         )
 
 
-def _write_suite(directory: Path, edition: Edition, blocks: list[Block], partial: bool, emit: Emit) -> None:
+def _write_suite(
+    directory: Path, edition: Edition, blocks: list[Block], partial: bool, store: Store, emit: Emit
+) -> None:
     manifest = read_json(directory / MANIFEST)
     if partial and manifest and not manifest.get("partial"):
         raise SuiteError(f"{directory} holds a complete suite; write the partial one elsewhere with --suite-dir")
     described = [_describe(block) for block in blocks]
     unchanged = _is_current(directory, manifest, edition, partial, described)
     if not unchanged:
-        files = _write_rows(directory, edition, blocks, partial)
+        files = _write_rows(directory, edition, row_files(edition, blocks, store, emit), partial)
         write_suite_facts(directory, edition, files, partial, described)
-    emit(Written(str(directory), partial, sum(block.frozen.rows for block in blocks), unchanged))
+        manifest = read_json(directory / MANIFEST)
+    rows = sum(facts["rows"] for facts in manifest["files"].values())
+    emit(Written(str(directory), partial, rows, unchanged))
 
 
 def _describe(block: Block) -> dict[str, Any]:
@@ -135,37 +139,29 @@ def _size(path: Path) -> int | None:
     return path.stat().st_size if path.is_file() else None
 
 
-def _write_rows(directory: Path, edition: Edition, blocks: list[Block], partial: bool) -> dict[str, dict[str, Any]]:
-    """Write the row files of these blocks, remove those that the suite no longer has; returns the manifest's facts."""
-    contents = {
-        BASE: [block for block in blocks if not block.benchmark.added],
-        ADDED: [block for block in blocks if block.benchmark.added],
-    }
+def _write_rows(
+    directory: Path, edition: Edition, contents: dict[str, Lines], partial: bool
+) -> dict[str, dict[str, Any]]:
+    """Write the row files, remove those that the suite no longer has; returns the manifest's facts."""
     if not partial:
         _check_whole(edition, contents)
     files = {}
-    for stem, members in contents.items():
-        if members:
-            files[stem] = write_row_file(directory, stem, _lines(members))
-            files[stem]["size"] = _size(row_file(directory, stem))
-        elif has_row_file(directory, stem):
+    for stem, lines in contents.items():
+        files[stem] = write_row_file(directory, stem, lines())
+        files[stem]["size"] = _size(row_file(directory, stem))
+    for stem in edition.files.keys() - contents.keys():
+        if has_row_file(directory, stem):
             row_file(directory, stem).unlink()
     return files
 
 
-def _check_whole(edition: Edition, contents: dict[str, list[Block]]) -> None:
+def _check_whole(edition: Edition, contents: dict[str, Lines]) -> None:
     for stem, published in edition.files.items():
         digest = hashlib.sha256()
-        for line in _lines(contents[stem]):
+        for line in contents[stem]():
             digest.update(line)
         if digest.hexdigest() != published.sha256:
             raise SuiteError(
                 f"the rebuilt {stem} have sha256 {digest.hexdigest()}, edition {edition.id} has {published.sha256}; "
                 "no suite was written"
             )
-
-
-def _lines(blocks: list[Block]) -> Iterator[bytes]:
-    for block in blocks:
-        with block.frozen.path.open("rb") as lines:
-            yield from lines

@@ -19,7 +19,11 @@ class RowFile:
 
 @dataclass(frozen=True)
 class Edition:
-    """One edition. `files` maps a stem such as `selected-rows` to its published file, in reading order."""
+    """One edition.
+
+    files: stem such as `selected-rows` -> its published file, in reading order. cut_in_file: benchmarks whose rows are cut
+    to a subset (subsets.py) in the file. cuts: benchmarks whose rows are cut when they are read.
+    """
 
     id: str
     release: str
@@ -30,6 +34,7 @@ class Edition:
     excluded: int
     added_requests: int
     benchmarks: int
+    cut_in_file: tuple[int, ...]
     cuts: dict[int, Cut]
 
     def reads(self, row) -> bool:
@@ -47,7 +52,7 @@ def editions() -> dict[str, Edition]:
 def _edition(record: dict) -> Edition:
     files = {stem: RowFile(**file) for stem, file in record["files"].items()}
     cuts = {cut["catalog_id"]: Cut(cut["keep"], cut.get("by")) for cut in record["cuts"]}
-    return Edition(**{**record, "files": files, "cuts": cuts})
+    return Edition(**{**record, "files": files, "cut_in_file": tuple(record["cut_in_file"]), "cuts": cuts})
 
 
 def edition(name: str | None = None) -> Edition:

@@ -7,7 +7,7 @@ row's line lies (`offset`, `length` in bytes). `index/key.json` holds the sha256
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
@@ -25,7 +25,7 @@ FOLDER = "index"
 LABELS = "labels.parquet"
 ROWS = "rows.jsonl"
 KEY = "key.json"
-FORMAT = 1
+FORMAT = 2
 ROWS_A_GROUP = 4096
 
 _INTEGERS = {"catalog_id": pa.int32(), "proxy_tokens": pa.int32()}
@@ -87,6 +87,12 @@ class RowIndex:
                 columns = [batch.column(name).to_pylist() for name in names]
                 yield from map(Label, *columns)
 
+    def columns(self, names: Sequence[str]) -> dict[str, list]:
+        """Columns of all labels in file order, by name of a `Label` field; equal texts are one object."""
+        texts = [name for name in names if SCHEMA.field(name).type == pa.string()]
+        table = pq.read_table(self.folder / LABELS, columns=list(names), read_dictionary=texts)
+        return {name: _values(table[name]) for name in names}
+
     @cached_property
     def _places(self) -> tuple[list[int], list[int]]:
         table = pq.read_table(self.folder / LABELS, columns=["offset", "length"])
@@ -118,6 +124,17 @@ class RowIndex:
         os.close(self._file)
         if self._temporary:
             self._temporary.cleanup()
+
+
+def _values(column: pa.ChunkedArray) -> list:
+    """Python values of a column; of a dictionary column each text is made once."""
+    values = []
+    for chunk in column.chunks:
+        if pa.types.is_dictionary(chunk.type):
+            values += chunk.dictionary.to_numpy(zero_copy_only=False)[chunk.indices.to_numpy()].tolist()
+        else:
+            values += chunk.to_pylist()
+    return values
 
 
 def build(suite: Suite, folder: Path) -> None:

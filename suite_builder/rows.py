@@ -4,7 +4,6 @@ import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -93,10 +92,12 @@ GROUPING_FACTS = (
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What scoring needs of a row, without its texts. The four JSON fields are parsed when read.
+    """What scoring needs of a row, without its texts. The JSON fields are parsed when read.
 
-    options: question key -> {option key -> label text}; the label text is the JSON text of the option's description
-        (keys sorted, non-ASCII raw) or the key itself when there is none; a noul has the options `false` and `true`.
+    questions: question key -> [type, option keys], in the order of the row; a noul has the options `false` and `true`,
+        a score its levels from 0.
+    texts: question key -> label texts of its options; the label text is the JSON text of the option's description
+        (keys sorted, non-ASCII raw) or the key itself when there is none.
     gold: question key -> gold answer, as in the row's `expected`.
     scoring: the row's `scoring` block or None.
     facts: the entries of `metadata` and `provenance` named in GROUPING_FACTS that the row has.
@@ -109,17 +110,20 @@ class Label:
     group_id: str
     payload_sha256: str
     proxy_tokens: int
-    options_json: str
+    questions_json: str
+    texts_json: str
     gold_json: str
     scoring_json: str
     facts_json: str
 
     @classmethod
-    def from_request(cls, request: Request) -> "Label":
+    def from_request(cls, request: Request, with_texts: bool = True) -> "Label":
+        """The label of a row; `texts` stays empty when nobody counts by label texts."""
         row = request.row
         sources = (row.get("provenance") or {}, row.get("metadata") or {})
         facts = {key: source[key] for source in sources for key in GROUPING_FACTS if key in source}
-        options = {key: option_labels(question) for key, question in request.questions.items()}
+        questions = {name: [question["type"], option_keys(question)] for name, question in request.questions.items()}
+        texts = {name: list(option_labels(question).values()) for name, question in request.questions.items() if with_texts}
         return cls(
             run_id=request.run_id,
             catalog_id=request.catalog_id,
@@ -128,15 +132,22 @@ class Label:
             group_id=request.group_id,
             payload_sha256=request.payload_sha256,
             proxy_tokens=request.proxy_tokens,
-            options_json=frozen_json(options),
-            gold_json=frozen_json(row.get("expected")),
-            scoring_json=frozen_json(row.get("scoring")),
-            facts_json=frozen_json(facts),
+            questions_json=_text(questions),
+            texts_json=_text(texts),
+            gold_json=_text(row.get("expected")),
+            scoring_json=_text(row.get("scoring")),
+            facts_json=_text(facts),
         )
 
     @property
+    def questions(self) -> dict[str, list]:
+        return orjson.loads(self.questions_json)
+
+    @property
     def options(self) -> dict[str, dict[str, str]]:
-        return _parse_repeated(self.options_json)
+        """Question key -> {option key -> label text}."""
+        texts = orjson.loads(self.texts_json)
+        return {name: dict(zip(keys, texts[name], strict=True)) for name, (_type, keys) in self.questions.items()}
 
     @property
     def gold(self) -> dict[str, Any]:
@@ -151,26 +162,32 @@ class Label:
         return orjson.loads(self.facts_json)
 
 
-@lru_cache(maxsize=256)
-def _parse_repeated(text: str) -> dict:
-    """Benchmarks with one fixed set of options repeat the same text thousands of times; the result is read only."""
-    return orjson.loads(text)
+def _text(value: Any) -> str:
+    return orjson.dumps(value).decode()
+
+
+def option_keys(question: dict) -> list[str]:
+    """Keys of the options of one question."""
+    if question["type"] == "noul":
+        return ["false", "true"]
+    criteria = question["criteria"]
+    return list(criteria) if question["type"] == "choice" else [str(level) for level in range(len(criteria))]
 
 
 def option_labels(question: dict) -> dict[str, str]:
     """Option key -> label text of one question, as F1 metrics count labels."""
-    criteria = question.get("criteria")
-    if question["type"] == "choice":
-        return {key: _label_text(key, description) for key, description in criteria.items()}
+    keys, criteria = option_keys(question), question.get("criteria")
     if question["type"] == "noul":
-        return {"false": "false", "true": "true"}
-    return {str(level): _label_text(str(level), description) for level, description in enumerate(criteria)}
+        return dict(zip(keys, keys, strict=True))
+    descriptions = criteria.values() if question["type"] == "choice" else criteria
+    return {key: _label_text(key, description) for key, description in zip(keys, descriptions, strict=True)}
+
+
+_TEXT = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 
 
 def _label_text(key: str, description: Any) -> str:
-    if description is None:
-        return key
-    return json.dumps(description, ensure_ascii=False, sort_keys=True)
+    return key if description is None else _TEXT.encode(description)
 
 
 def parse_lines(lines: Iterator[bytes], name: str) -> Iterator[tuple[bytes, Request]]:

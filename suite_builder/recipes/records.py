@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 RECORDS_AT_ONCE = 1024
+READ_AT_ONCE = 1 << 20  # bytes
 
 Value = TypeVar("Value")
 
@@ -56,7 +57,8 @@ def parquet_records(path: str, file: Path, columns: Sequence[str]) -> Iterator[t
     from pyarrow.parquet import ParquetFile
 
     with naming(path):
-        table = ParquetFile(file)
+        # Without these pyarrow reads ahead until it holds the whole file.
+        table = ParquetFile(file, pre_buffer=False, buffer_size=READ_AT_ONCE)
     with table:
         if missing := set(columns) - set(table.schema_arrow.names):
             raise ValueError(f"{path}: no column {', '.join(sorted(missing))}")
