@@ -84,11 +84,7 @@ class Inputs:
 
 
 def kept_block(benchmark: Benchmark, work: Path) -> Block | None:
-    """The block of an earlier call, unless something that it depends on has changed or its files are not as they were.
-
-    Raises:
-        SuiteError: there is no recipe for the benchmark.
-    """
+    """The block of an earlier call, unless something that it depends on has changed or its files are not as they were."""
     facts = read_json(_record(benchmark, work))
     if facts.get("fingerprint") != _fingerprint(benchmark):
         return None
@@ -155,8 +151,6 @@ def _record(benchmark: Benchmark, work: Path) -> Path:
 
 
 def _recipe(benchmark: Benchmark) -> ModuleType:
-    if not benchmark.has_recipe:
-        raise SuiteError(f"{benchmark.dataset} cannot be rebuilt: this version has no recipe for it yet")
     return import_module(f"suite_builder.recipes.{benchmark.recipe}")
 
 

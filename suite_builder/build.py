@@ -66,15 +66,13 @@ def rebuild(
     in_edition = [entry for entry in benchmarks().values() if not entry.added or ADDED in edition.files]
     wanted = _chosen(in_edition, edition, only)
     whole = only is None and not allow_partial
-    if whole:
-        _refuse(edition, [entry for entry in wanted if not entry.has_recipe], "without a recipe in this version")
     store = Store(work, mirror, not skip_download)
     with locked(work):
         blocks, failed = build_blocks(wanted, store, jobs, emit)
         built = {block.benchmark for block in blocks}
         lacking = [entry for entry in in_edition if entry not in built]
-        if whole:
-            _refuse(edition, lacking, "that could not be built")
+        if whole and lacking:
+            raise _lacking(edition, lacking, failed)
         if blocks:
             _write_suite(suite_dir, edition, blocks, bool(lacking), store, emit)
     return RebuildResult(tuple(blocks), failed, bool(lacking))
@@ -88,13 +86,13 @@ def _chosen(in_edition: list[Benchmark], edition: Edition, only: Sequence[int] |
     return [entry for entry in in_edition if entry.catalog_id in only]
 
 
-def _refuse(edition: Edition, lacking: list[Benchmark], why: str) -> None:
-    if lacking:
-        names = ", ".join(f"{entry.catalog_id} {entry.dataset}" for entry in lacking)
-        raise SuiteError(
-            f"the suite of edition {edition.id} would lack {len(lacking)} benchmarks {why}: {names}. "
-            "Write a partial one with --allow-partial, or choose benchmarks with --only"
-        )
+def _lacking(edition: Edition, lacking: list[Benchmark], failed: dict[int, str]) -> SuiteError:
+    names = ", ".join(f"{entry.catalog_id} {entry.dataset}" for entry in lacking)
+    return SuiteError(
+        f"the suite of edition {edition.id} would lack {len(lacking)} benchmarks that could not be built: {names}. "
+        f"The first because: {failed[lacking[0].catalog_id]}. "
+        "Write a partial one with --allow-partial, or choose benchmarks with --only"
+    )
 
 
 def _write_suite(

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import cache
-from importlib.util import find_spec
 
 from suite_builder.data_files import load_json
 
@@ -40,11 +39,6 @@ class Benchmark:
     request_cap: int | None = None
     strata: tuple[str, ...] = ()
     batch: int | None = None
-
-    @property
-    def has_recipe(self) -> bool:
-        """Whether this version can rebuild it."""
-        return find_spec(f"suite_builder.recipes.{self.recipe}") is not None
 
 
 @cache

@@ -1,7 +1,8 @@
 """Label file and row store of a suite: written once, keyed by the row files, read instead of them.
 
 `index/rows.jsonl` holds all rows uncompressed, `index/labels.parquet` one record a row: the fields of `Label` and where the
-row's line lies (`offset`, `length` in bytes). `index/key.json` holds the sha256 of the rows and names the files that they were in.
+row's line lies (`offset`, `length` in bytes). `index/key.json` holds the sha256 of the rows and names the files that they
+were in.
 """
 
 import hashlib

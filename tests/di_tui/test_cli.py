@@ -74,7 +74,10 @@ def test_errors_of_requests_show_in_the_exit_code(di_tui, make_rows_file, tmp_pa
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--engine", "gpt-9"), "error: unknown engine 'gpt-9'; choose one of random, lexical, http, transformers, or module:Class"),
+        (
+            ("--engine", "gpt-9"),
+            "error: unknown engine 'gpt-9'; choose one of random, lexical, http, transformers, or module:Class",
+        ),
         (("--engine", "lexical", "--option", "k9=1"), "error: engine 'lexical' has no option 'k9'; it takes k1, b, temperature"),
         (("--engine", "lexical", "--option", "k1=lots"), "error: engine 'lexical': option k1=lots is not a valid float"),
         (("--engine", "http"), "error: engine 'http' needs --option base_url=VALUE"),
@@ -244,7 +247,8 @@ def test_wrong_usage_exits_with_2(di_tui, arguments, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-COMMANDS = ("run", "score", "pipeline", "demo", "doctor", *(f"suite {name}" for name in "rebuild sources import verify sample status".split()))
+SUITE_COMMANDS = "rebuild sources import verify sample status".split()
+COMMANDS = ("run", "score", "pipeline", "demo", "doctor", *(f"suite {name}" for name in SUITE_COMMANDS))
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -267,7 +267,8 @@ def test_fresh_moves_the_earlier_run_aside(suite, run_dir):
 
 def test_a_second_writer_is_refused(suite, run_dir):
     control = Control()
-    thread = threading.Thread(target=run, args=(suite, run_dir, settings("Steady", options={"seconds": "0.05"})), kwargs={"control": control})
+    slow = settings("Steady", options={"seconds": "0.05"})
+    thread = threading.Thread(target=run, args=(suite, run_dir, slow), kwargs={"control": control})
     thread.start()
     while not run_dir.results.exists():
         time.sleep(0.01)

@@ -21,7 +21,7 @@ from web import Server, reply
 
 from suite_builder import arrivals, assemble, blocks, build, schedule, store
 from suite_builder.build import rebuild
-from suite_builder.catalog import Benchmark, benchmarks
+from suite_builder.catalog import benchmarks
 from suite_builder.data_files import load_lines
 from suite_builder.editions import RowFile, edition
 from suite_builder.errors import SuiteError
@@ -163,17 +163,10 @@ def test_the_same_rows_for_another_release_are_written_anew(make, tmp_path):
     assert Suite.open(tmp_path / "suite").edition.id == "0.2.1"
 
 
-@pytest.fixture
-def few_recipes(monkeypatch):
-    """A version with recipes for five benchmarks alone."""
-    monkeypatch.setattr(Benchmark, "has_recipe", property(lambda entry: entry.catalog_id in REAL))
-
-
-def test_a_partial_suite_is_refused_unless_allowed_and_what_is_missing_is_named(few_recipes, make, tmp_path):
-    with pytest.raises(SuiteError, match=r"edition 0.2.1 would lack 39 .*24 MMLU, .*--allow-partial") as refusal:
+def test_a_partial_suite_is_refused_unless_allowed_and_what_is_missing_is_named(make, tmp_path):
+    with pytest.raises(SuiteError, match=r"edition 0.2.1 would lack 43 .*24 MMLU, .*--allow-partial") as refusal:
         make(only=None)
-    assert "BANKING77" not in str(refusal.value)
-    assert not (tmp_path / "work").exists()
+    assert "Home appliance" not in str(refusal.value)
     assert not (tmp_path / "suite").exists()
 
 
@@ -185,14 +178,12 @@ def test_a_partial_suite_may_be_allowed(make, tmp_path):
     assert Suite.open(tmp_path / "suite").partial
 
 
-def test_benchmarks_without_a_recipe_fail_with_a_line_each_and_write_nothing(few_recipes, make, tmp_path):
+def test_benchmarks_without_all_their_sources_fail_with_a_line_each_and_write_nothing(make, tmp_path):
     result, events = make(only=[33, 61])
-    assert not result.ok
-    assert result.failed == {
-        33: "SATA-Bench cannot be rebuilt: this version has no recipe for it yet",
-        61: "HoVer claim verification cannot be rebuilt: this version has no recipe for it yet",
-    }
-    assert [event.reason for event in events if event.state == "failed"] == list(result.failed.values())
+    assert not result.ok and result.failed.keys() == {33, 61}
+    assert all("incomplete: " in reason and "is not in the mirror" in reason for reason in result.failed.values())
+    told = {event.catalog_id: event.reason for event in events if getattr(event, "state", None) == "failed"}
+    assert told == result.failed
     assert not (tmp_path / "suite").exists()
 
 

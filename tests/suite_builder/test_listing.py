@@ -1,6 +1,5 @@
 """What patterns stand for: in folders, in GitHub's trees, in the listing of a Hub data set."""
 
-import json
 from types import SimpleNamespace
 
 import pytest

@@ -7,8 +7,8 @@ import pytest
 from suite_builder.cuts import Cut
 from suite_builder.editions import edition, editions
 from suite_builder.errors import SuiteError
-from suite_builder.rows import Label, Request, option_labels
 from suite_builder.row_index import KEY, LABELS, ROWS, RowIndex
+from suite_builder.rows import Label, Request, option_labels
 from suite_builder.suite import Suite
 
 

@@ -40,7 +40,7 @@ def assert_published(recipe: ModuleType, shared: Path, folder: Path) -> None:
 def real_files(shared: Path, catalog_id: int) -> dict[str, Path]:
     """The source files of a benchmark in whichever release is at hand, by path."""
     folder = shared / "sources" / str(catalog_id)
-    releases = [release for source in sources()[catalog_id] for release in source.releases]
+    releases = [release for source in sources().get(catalog_id, ()) for release in source.releases]
     paths = [file.path for release in releases for file in release.files]
     return {path: folder / path for path in paths if (folder / path).is_file()}
 

@@ -1,10 +1,8 @@
 """ACOS from the real source, and from hand-made files."""
 
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
-from recipe_sources import assert_published, write_lines
+from recipe_sources import write_lines
 
 from suite_builder.recipes import acos
 from suite_builder.recipes.common import PLAIN
@@ -30,11 +28,6 @@ def build(folder, **changes):
         stem = path.rpartition("/")[2].removesuffix(".tsv")
         files[path] = write_lines(folder / stem, changes.get(stem, lines))
     return [row for _track, row in acos.rows(files)]
-
-
-def test_rows_of_the_real_source_are_the_published_ones(shared, tmp_path):
-    with TemporaryDirectory(dir=tmp_path) as folder:  # 380 MB that pytest should not keep
-        assert_published(acos, shared, Path(folder))
 
 
 def test_row_in_full(tmp_path):

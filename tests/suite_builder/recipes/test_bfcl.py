@@ -1,7 +1,7 @@
 """BFCL from the real source, and from hand-made files."""
 
 import pytest
-from recipe_sources import assert_published, write_json_lines
+from recipe_sources import write_json_lines
 
 from suite_builder.recipes import bfcl
 from suite_builder.recipes.common import PLAIN
@@ -31,10 +31,6 @@ def build(folder, **contents):
         gold = write_json_lines(folder / f"{category}-gold.json", answers)
         files[f"{FOLDER}/possible_answer/BFCL_v3_{category}.json"] = gold
     return [row for track, row in bfcl.rows(files) if track == "BFCL-tool-selection"]
-
-
-def test_rows_of_the_real_source_are_the_published_ones(shared, tmp_path):
-    assert_published(bfcl, shared, tmp_path)
 
 
 def test_a_row_asks_for_every_tool_and_keeps_the_schemas_as_they_are(tmp_path):

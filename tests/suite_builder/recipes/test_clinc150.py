@@ -1,7 +1,7 @@
 """CLINC150+OOS from the real source, and from a hand-made file."""
 
 import pytest
-from recipe_sources import assert_published, write_json
+from recipe_sources import write_json
 
 from suite_builder.recipes import clinc150
 from suite_builder.recipes.common import PLAIN
@@ -19,10 +19,6 @@ DATA = {
 
 def build(folder, **changes):
     return list(clinc150.rows({"data_full.json": write_json(folder / "data_full.json", DATA | changes)}))
-
-
-def test_rows_of_the_real_source_are_the_published_ones(shared, tmp_path):
-    assert_published(clinc150, shared, tmp_path)
 
 
 def test_options_are_the_sorted_labels_of_train_and_out_of_scope(tmp_path):

@@ -1,7 +1,7 @@
 """ContractNLI from the real source, and from a hand-made file."""
 
 import pytest
-from recipe_sources import assert_published, write_json
+from recipe_sources import write_json
 
 from suite_builder.recipes import contractnli
 from suite_builder.recipes.common import PLAIN
@@ -34,10 +34,6 @@ DOCUMENTS = [
 
 def build(folder, data):
     return list(contractnli.rows({FILE: write_json(folder / "test.json", data)}))
-
-
-def test_rows_of_the_real_source_are_the_published_ones(shared, tmp_path):
-    assert_published(contractnli, shared, tmp_path)
 
 
 def test_a_document_asks_every_hypothesis_and_rows_name_the_archive(tmp_path):

@@ -1,7 +1,7 @@
 """CRUXEval from the real source, and from hand-made files."""
 
 import pytest
-from recipe_sources import assert_published, write_json, write_json_lines
+from recipe_sources import write_json, write_json_lines
 
 from suite_builder.recipes import cruxeval
 from suite_builder.recipes.common import PLAIN
@@ -36,10 +36,6 @@ def build(folder, answers=ANSWERS, problems=None, drop=None):
         EVALUATION: write_json(folder / "e.json", {"raw_generations": {}, "raw_scored_generations": verdicts}),
     }
     return [row for _track, row in cruxeval.rows(files)]
-
-
-def test_rows_of_the_real_source_are_the_published_ones(shared, tmp_path):
-    assert_published(cruxeval, shared, tmp_path)
 
 
 def test_row_in_full(tmp_path):

@@ -1,7 +1,7 @@
 """FinEntity from the real source, and from a hand-made file."""
 
 import pytest
-from recipe_sources import assert_published, write_json
+from recipe_sources import write_json
 
 from suite_builder.recipes import finentity
 from suite_builder.recipes.common import PLAIN
@@ -37,10 +37,6 @@ DOCUMENTS = [
 
 def build(folder, documents=DOCUMENTS):
     return list(finentity.rows({FILE: write_json(folder / "f.json", documents)}))
-
-
-def test_rows_of_the_real_source_are_the_published_ones(shared, tmp_path):
-    assert_published(finentity, shared, tmp_path)
 
 
 def test_row_in_full_with_annotations_in_list_order(tmp_path):

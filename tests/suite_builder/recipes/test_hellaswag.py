@@ -1,7 +1,7 @@
 """HellaSwag from the real source, and from a hand-made Parquet file."""
 
 import pytest
-from recipe_sources import assert_published, write_parquet
+from recipe_sources import write_parquet
 
 from suite_builder.recipes import hellaswag
 from suite_builder.recipes.common import PLAIN
@@ -25,10 +25,6 @@ RECORD = {
 def build(folder, *changes):
     file = write_parquet(folder / "validation.parquet", [RECORD | change for change in changes], ind="int32")
     return list(hellaswag.rows({FILE: file}))
-
-
-def test_rows_of_the_real_source_are_the_published_ones(shared, tmp_path):
-    assert_published(hellaswag, shared, tmp_path)
 
 
 def test_white_space_is_cleaned_and_the_id_holds_index_and_ind(tmp_path):

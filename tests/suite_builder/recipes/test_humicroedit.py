@@ -3,7 +3,6 @@
 import csv
 
 import pytest
-from recipe_sources import assert_published
 
 from suite_builder.recipes import humicroedit
 from suite_builder.recipes.common import PLAIN
@@ -23,10 +22,6 @@ def build(folder, *records, header=HEADER, **dialect):
     with file.open("w", encoding=dialect.pop("encoding", "utf-8"), newline="") as stream:
         csv.writer(stream, **{"lineterminator": "\n"} | dialect).writerows([header, *records])
     return [row for _track, row in humicroedit.rows({FILE: file})]
-
-
-def test_rows_of_the_real_source_are_the_published_ones(shared, tmp_path):
-    assert_published(humicroedit, shared, tmp_path)
 
 
 def test_the_marked_token_gives_way_to_the_literal_edit(tmp_path):

@@ -1,7 +1,6 @@
 """iSarcasmEval from the real source, and from hand-made CSV files."""
 
 import pytest
-from recipe_sources import assert_published
 
 from suite_builder.recipes import isarcasmeval
 from suite_builder.recipes.common import PLAIN
@@ -25,10 +24,6 @@ def build(folder, **changes):
         files[path] = folder / path.removeprefix("test/")
         files[path].write_bytes(changes.get(files[path].stem, content).encode())
     return list(isarcasmeval.rows(files))
-
-
-def test_rows_of_the_real_source_are_the_published_ones(shared, tmp_path):
-    assert_published(isarcasmeval, shared, tmp_path)
 
 
 def test_row_of_task_a_in_full(tmp_path):

@@ -1,7 +1,7 @@
 """MMLU from the real source, and from a hand-made Parquet file."""
 
 import pytest
-from recipe_sources import assert_published, write_parquet
+from recipe_sources import write_parquet
 
 from suite_builder.recipes import mmlu
 from suite_builder.recipes.common import PLAIN
@@ -17,10 +17,6 @@ RECORDS = [
 
 def build(folder, records):
     return list(mmlu.rows({FILE: write_parquet(folder / "test.parquet", records)}))
-
-
-def test_rows_of_the_real_source_are_the_published_ones(shared, tmp_path):
-    assert_published(mmlu, shared, tmp_path)
 
 
 def test_texts_stay_as_they_are_and_the_index_is_the_source_id(tmp_path):

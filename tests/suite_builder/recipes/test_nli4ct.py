@@ -3,7 +3,7 @@
 from zipfile import ZipFile
 
 import pytest
-from recipe_sources import assert_published, write_json
+from recipe_sources import write_json
 
 from suite_builder.recipes import nli4ct
 from suite_builder.recipes.common import PLAIN
@@ -37,10 +37,6 @@ def build(folder, items=ITEMS, labels=LABELS, trials=TRIALS):
         "training_data.zip": archive,
     }
     return [row for _track, row in nli4ct.rows(files)]
-
-
-def test_rows_of_the_real_source_are_the_published_ones(shared, tmp_path):
-    assert_published(nli4ct, shared, tmp_path)
 
 
 def test_row_of_a_single_trial_in_full(tmp_path):

@@ -3,11 +3,10 @@
 import hashlib
 import json
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from mido import Message, MetaMessage, MidiFile, MidiTrack
-from recipe_sources import assert_published, published_requests, real_files, write_lines
+from recipe_sources import published_requests, real_files, write_lines
 
 from suite_builder.catalog import benchmarks
 from suite_builder.freeze import base_lines
@@ -89,11 +88,6 @@ def test_the_song_with_a_space_in_its_name_keeps_it(shared):
     path = f"{FOLDER}/043 .mid"
     _track, row = next(pop909.rows({path: real_files(shared, 22)[path]}))
     assert (row["id"], row["metadata"]["song_id"]) == ("POP909:043 :beat-2", "043 ")
-
-
-def test_rows_of_the_real_source_are_the_published_ones(shared, tmp_path):
-    with TemporaryDirectory(dir=tmp_path) as folder:  # 900 MB that pytest should not keep
-        assert_published(pop909, shared, Path(folder))
 
 
 def test_options_are_127_pitch_class_sets_no_chord_and_other():

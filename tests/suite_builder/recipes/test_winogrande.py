@@ -1,7 +1,7 @@
 """WinoGrande from the real source, and from a hand-made Parquet file."""
 
 import pytest
-from recipe_sources import assert_published, write_parquet
+from recipe_sources import write_parquet
 
 from suite_builder.recipes import winogrande
 from suite_builder.recipes.common import PLAIN
@@ -16,10 +16,6 @@ RECORDS = [
 
 def build(folder, records):
     return list(winogrande.rows({FILE: write_parquet(folder / "validation.parquet", records)}))
-
-
-def test_rows_of_the_real_source_are_the_published_ones(shared, tmp_path):
-    assert_published(winogrande, shared, tmp_path)
 
 
 def test_the_sentence_follows_the_lead_in_and_the_index_is_the_source_id(tmp_path):
