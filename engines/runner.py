@@ -16,8 +16,8 @@ from typing import Any
 from engines import events, wire
 from engines.base import Answered, Engine, EngineError, Outcome, is_device_error, load_engine
 from engines.control import Control, ControlFile
-from engines.error_watch import ErrorWatch
 from engines.environment import check_same_engine, check_same_identity, environment, identity_of
+from engines.error_watch import ErrorWatch
 from engines.plan import Entry, plan, shares
 from engines.results import Checkpoint, ResultsError, Timing, encode, result_row, utc_now
 from engines.run_dir import RunDir, RunError, RunLock, this_process, write_json
