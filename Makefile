@@ -11,7 +11,7 @@ demo: .venv/base
 	.venv/bin/di-tui demo
 
 test: .venv/test
-	.venv/bin/python -m pytest
+	.venv/bin/python -m pytest -n auto --dist worksteal
 
 clean:
 	rm -rf .venv demo
