@@ -5,11 +5,12 @@ line without its line end is a torn write and never counts.
 """
 
 import gzip
+import json
 import os
 import time
 import traceback
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,6 +23,7 @@ from suite_builder.rows import Request
 
 STATUSES = ("ok", "unsupported", "abstained", "error")
 SECONDS_BETWEEN_SYNCS = 1.0
+READ_AHEAD = 1 << 20
 
 
 class ResultsError(Exception):
@@ -91,15 +93,27 @@ def encode(row: dict[str, Any]) -> bytes:
     return orjson.dumps(row, default=str, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS)
 
 
-def read_results(path: Path | str) -> Iterator[dict[str, Any]]:
+def read_results(path: Path | str, start: int = 0, stop: int | None = None) -> Iterator[dict[str, Any]]:
     """Complete rows of a plain or gzip results file in file order; blank lines and a torn last line are skipped.
+
+    NaN and Infinity, which are no JSON but which some writers put into answers, are read as those numbers: the answer is
+    at fault then, and not the file.
+
+    Args:
+        start, stop: read only the lines that begin in this range of bytes (of a plain file).
 
     Raises:
         ResultsError: no such file, or a line before the last is not a result row.
     """
     path = Path(path)
-    for number, line in _complete_lines(path):
-        yield parse_result(line, path, number)
+    for position, line in _complete_lines(path, start, stop):
+        try:
+            yield _parse(line, orjson.loads)
+        except ValueError:
+            try:
+                yield _parse(line, json.loads)
+            except ValueError as error:
+                raise _malformed(path, _line_number(path, position), error) from None
 
 
 def parse_result(line: bytes, path: Path, number: int) -> dict[str, Any]:
@@ -109,27 +123,57 @@ def parse_result(line: bytes, path: Path, number: int) -> dict[str, Any]:
         ResultsError: the line is not a JSON object with a run id and a known status.
     """
     try:
-        row = orjson.loads(line)
+        return _parse(line, orjson.loads)
+    except ValueError as error:
+        raise _malformed(path, number, error) from None
+
+
+def _parse(line: bytes, loads: Callable[[bytes], Any]) -> dict[str, Any]:
+    """Raises:
+    ValueError: says what is wrong with the line.
+    """
+    try:
+        row = loads(line)
         if isinstance(row["run_id"], str) and row["status"] in STATUSES:
             return row
-        problem = f"status {row['status']!r} is none of {', '.join(STATUSES)}"
-    except orjson.JSONDecodeError as error:
-        problem = f"not valid JSON ({error})"
+    except (ValueError, RecursionError) as error:  # both JSON modules raise a subclass of ValueError
+        raise ValueError(f"not valid JSON ({error})") from None
     except (TypeError, KeyError):
-        problem = "not a result row (no run_id or status)"
-    raise ResultsError(f"{path}, line {number}: {problem}; mend or delete that line, its request will be asked again")
+        raise ValueError("not a result row (no run_id or status)") from None
+    raise ValueError(f"status {row['status']!r} is none of {', '.join(STATUSES)}")
 
 
-def _complete_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+def _malformed(path: Path, number: int, problem: ValueError) -> ResultsError:
+    return ResultsError(f"{path}, line {number}: {problem}; mend or delete that line, its request will be asked again")
+
+
+def _complete_lines(path: Path, start: int, stop: int | None) -> Iterator[tuple[int, bytes]]:
+    """Lines with the byte that each begins at."""
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
-            for number, line in enumerate(stream, start=1):
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb", buffering=READ_AHEAD) as stream:
+            # From one byte before `start`: a line that begins earlier belongs to the part before, and is skipped.
+            stream.seek(max(start - 1, 0))
+            position = start + len(stream.readline()) - 1 if start else 0
+            for line in stream:
+                if stop is not None and position >= stop:
+                    return
                 if line.endswith(b"\n") and not line.isspace():
-                    yield number, line
+                    yield position, line
+                position += len(line)
     except FileNotFoundError:
         raise ResultsError(f"no results in {path}; start a run with `di-tui run`") from None
     except (OSError, EOFError, zlib.error) as error:
         raise ResultsError(f"cannot read {path}: {error}") from None
+
+
+def _line_number(path: Path, position: int) -> int:
+    """Number of the line that begins at a byte."""
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
+        number = 1
+        while position > 0:
+            position -= len(stream.readline())
+            number += 1
+        return number
 
 
 class Checkpoint:

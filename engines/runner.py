@@ -52,7 +52,16 @@ class RunSettings:
     take_over: bool = False
     verify: bool = True
     stop_after_errors: int = 25
-    stop_timeout: float = 30.0
+    stop_timeout: float = 120.0
+
+
+@dataclass(frozen=True)
+class _Stop:
+    """How a run ends (a state of `events.Ended`), why, and at which request that showed."""
+
+    state: str
+    reason: str | None = None
+    run_id: str | None = None
 
 
 @dataclass(frozen=True)
@@ -62,15 +71,7 @@ class _Batch:
     requests: list[Request]
     outcomes: list[Outcome]
     timing: Timing | None = None
-    fatal: "_Fatal | None" = None
-
-
-@dataclass(frozen=True)
-class _Fatal:
-    """Why a run cannot go on, and the request at which that showed."""
-
-    reason: str
-    run_id: str | None
+    fatal: _Stop | None = None
 
 
 def run(
@@ -143,10 +144,12 @@ class _Run:
             open_entries = [entry for entry in limited if entry.run_id not in checkpoint.finished]
             shown = shares(limited, checkpoint.finished)
             if open_entries:
-                return self._with_engine(index, checkpoint, open_entries, shown, len(entries))
-            check_same_engine(self.run_dir, self.settings.engine, self.settings.model)
-            self.emit(events.Ready(self.settings.engine, 0.0, shown))
-            return self._end("complete" if len(limited) == len(entries) else "limited")
+                stopped = self._with_engine(index, checkpoint, open_entries, shown)
+            else:
+                check_same_engine(self.run_dir, self.settings.engine, self.settings.model)
+                self.emit(events.Ready(self.settings.engine, 0.0, shown))
+                stopped = None
+            return self._end(stopped or _Stop("complete" if len(limited) == len(entries) else "limited"))
         finally:
             index.close()
 
@@ -165,12 +168,12 @@ class _Run:
         checkpoint: Checkpoint,
         open_entries: list[Entry],
         shown: tuple[events.BenchmarkPlan, ...],
-        rows_in_suite: int,
-    ) -> events.Ended:
+    ) -> _Stop | None:
+        """Ask what is open; returns what kept it from being finished, if anything did."""
         self.emit(events.Loading(self.settings.engine))
         engine, loaded_seconds = self._load()
         if engine is None:
-            return self._end("interrupted", self.control.stop_reason)
+            return _Stop("interrupted", self.control.stop_reason)
         identity = identity_of(engine, self.settings.engine, self.settings.model, self.settings.options)
         for notice in check_same_identity(self.run_dir, identity, answered=bool(checkpoint.finished)):
             self.emit(events.Notice(notice))
@@ -179,10 +182,7 @@ class _Run:
         self.phase = "ready"
         self.emit(events.Ready(self.settings.engine, loaded_seconds, shown))
         self._write_status("ready")
-        ending = self._drive(engine, index, checkpoint, open_entries)
-        if ending.state == "complete" and self.total < rows_in_suite:
-            return self._end("limited")
-        return ending
+        return self._drive(engine, index, checkpoint, open_entries)
 
     def _load(self) -> tuple[Engine | None, float]:
         """Load and warm up in a thread of its own, so that the heartbeat goes on and a stop is heard."""
@@ -211,7 +211,7 @@ class _Run:
             return result, time.monotonic() - began
         return None, time.monotonic() - began
 
-    def _drive(self, engine: Engine, index: RowIndex, checkpoint: Checkpoint, entries: list[Entry]) -> events.Ended:
+    def _drive(self, engine: Engine, index: RowIndex, checkpoint: Checkpoint, entries: list[Entry]) -> _Stop | None:
         self.phase = "progress"
         self.error_watch = ErrorWatch(self.settings.stop_after_errors, succeeded=bool(checkpoint.finished))
         batches = _batches(entries, engine.batch_size)
@@ -226,10 +226,10 @@ class _Run:
         if not any(worker.is_alive() for worker in workers):
             engine.close()
         if fatal:
-            return self._end("failed", fatal.reason, fatal.run_id)
+            return fatal
         if self.completed < self.total and self.control.stop_reason:
-            return self._end("interrupted", self.control.stop_reason)
-        return self._end("complete")
+            return _Stop("interrupted", self.control.stop_reason)
+        return None
 
     def _work(self, engine: Engine, index: RowIndex, batches: Iterator[list[Entry]], lock: threading.Lock) -> None:
         while self.control.proceed():
@@ -246,15 +246,15 @@ class _Run:
         try:
             batch = _ask(engine, [index.request(entry.position) for entry in entries])
         except Exception as error:
-            return _Batch([], [], fatal=_Fatal(f"{type(error).__name__}: {error}", entries[0].run_id))
+            return _Batch([], [], fatal=_Stop("failed", f"{type(error).__name__}: {error}", entries[0].run_id))
         too_many = self.error_watch.take(batch.outcomes)
         if too_many and not batch.fatal:
-            return replace(batch, fatal=_Fatal(too_many, batch.requests[-1].run_id))
+            return replace(batch, fatal=_Stop("failed", too_many, batch.requests[-1].run_id))
         return batch
 
-    def _collect(self, engine: Engine, workers: list[threading.Thread], checkpoint: Checkpoint) -> _Fatal | None:
+    def _collect(self, engine: Engine, workers: list[threading.Thread], checkpoint: Checkpoint) -> _Stop | None:
         """Write what the workers give until they are done; returns what made the run fail, if anything did."""
-        fatal: _Fatal | None = None
+        fatal: _Stop | None = None
         stopped_at: float | None = None
         while True:
             done = not any(worker.is_alive() for worker in workers)
@@ -285,7 +285,7 @@ class _Run:
         except queue.Empty:
             return batches
 
-    def _record(self, batches: list[_Batch], checkpoint: Checkpoint) -> _Fatal | None:
+    def _record(self, batches: list[_Batch], checkpoint: Checkpoint) -> _Stop | None:
         rows = [
             result_row(request, self.settings.engine, outcome, batch.timing, self.settings.compact)
             for batch in batches
@@ -335,16 +335,11 @@ class _Run:
         }
         write_json(self.run_dir.status, status)
 
-    def _end(self, state: str, reason: str | None = None, failed_run_id: str | None = None) -> events.Ended:
-        self._write_status(state, error=reason, failed_run_id=failed_run_id)
+    def _end(self, stop: _Stop) -> events.Ended:
+        self._write_status(stop.state, error=stop.reason, failed_run_id=stop.run_id)
+        elapsed = time.monotonic() - self.started
         ended = events.Ended(
-            state,
-            self.completed,
-            self.total,
-            dict(self.counts),
-            time.monotonic() - self.started,
-            reason,
-            failed_run_id,
+            stop.state, self.completed, self.total, dict(self.counts), elapsed, stop.reason, stop.run_id
         )
         self.emit(ended)
         return ended
@@ -373,8 +368,9 @@ def _ask(engine: Engine, requests: list[Request]) -> _Batch:
     return _Batch([request for request, _ in kept], [outcome for _, outcome in kept], timing, fatal)
 
 
-def _device_failure(request: Request, error: Outcome) -> _Fatal:
-    return _Fatal(f"the device failed: {error}. Finished results are safe; run the same command to go on.", request.run_id)
+def _device_failure(request: Request, error: Outcome) -> _Stop:
+    reason = f"the device failed: {error}. Finished results are safe; run the same command to go on."
+    return _Stop("failed", reason, request.run_id)
 
 
 def _valid(request: Request, outcome: Outcome) -> Outcome:

@@ -82,7 +82,9 @@ def test_only_errors_are_asked_again(suite, run_dir):
 
 
 def test_a_limit_takes_the_first_requests_of_the_order(suite, run_dir):
-    ended = run(suite, run_dir, settings("random", limit=7))
+    told = []
+    ended = run(suite, run_dir, settings("random", limit=7), told.append)
+    assert [event for event in told if isinstance(event, events.Ended)] == [ended]
     assert (ended.state, ended.completed, ended.total) == ("limited", 7, 7)
     assert run(suite, run_dir, settings("random", limit=7)).counts == {}
     assert run(suite, run_dir, settings("random", limit=9)).counts == {"ok": 2}
