@@ -13,7 +13,9 @@ import typer
 
 from di_tui import options as opt
 from di_tui.display.base import for_programs
+from di_tui.score_commands import add_score_commands
 from di_tui.suite_commands import open_suite, suite_app
+from di_tui.watch_commands import add_watch_commands, home, opens_app
 from engines.base import EngineError
 from engines.results import ResultsError
 from engines.run_dir import RunError
@@ -27,7 +29,7 @@ EXPECTED = (EngineError, ResultsError, RunError, ScoreError, SuiteError)
 
 app = typer.Typer(
     help="Terminal workbench for the Decision Index: rebuild the suite, run an engine through it, score it.",
-    no_args_is_help=True,
+    invoke_without_command=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -41,6 +43,8 @@ def settings(
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
 ) -> None:
     context.obj = {"debug": debug}
+    if context.invoked_subcommand is None:
+        home(context)
 
 
 @app.command()
@@ -68,12 +72,14 @@ def run(
 
     Example: di-tui run --engine lexical --rows sample-100.jsonl.gz --out runs/lexical
     """
-    from di_tui.run_job import RunRequest, detached, foreground
+    from di_tui.run_job import RunRequest, detached, foreground, in_app
 
     if detach:
         raise typer.Exit(detached(out, [argument for argument in sys.argv[1:] if argument != "--detach"]))
     settings = _run_settings(locals())
     suite = open_suite(rows, suite_dir, edition)
+    if opens_app(no_ui, json):
+        raise typer.Exit(in_app(out, sys.argv[1:]))
     raise typer.Exit(foreground(RunRequest(suite, out, settings), for_programs(json)))
 
 
@@ -87,6 +93,8 @@ def score(
     out: Annotated[Path | None, typer.Option("--out", help="Where the score files go; by default beside the results.")] = None,
     edition: opt.Edition = None,
     engine: Annotated[str | None, typer.Option("--engine", help="Engine name to write into the files.")] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Count invalid answers as errors everywhere.")] = False,
+    draws: Annotated[int | None, typer.Option("--draws", min=0, help="Resamples for intervals (1000); 0 for none.")] = None,
     json: opt.Json = False,
     no_ui: opt.NoUi = False,
 ) -> None:
@@ -98,7 +106,7 @@ def score(
 
     if (run_dir is None) == (results is None):
         raise typer.BadParameter("give a run directory or --results FILE, and not both", param_hint="RUN_DIR")
-    request = ScoreRequest(results or run_dir / "results.jsonl", reference, rows, suite_dir, out, edition, engine)
+    request = ScoreRequest(results or run_dir / "results.jsonl", reference, rows, suite_dir, out, edition, engine, strict, draws)
     score_and_show(request, for_programs(json))
 
 
@@ -162,6 +170,10 @@ def doctor(json: opt.Json = False) -> None:
     from di_tui.doctor import report
 
     report(for_programs(json))
+
+
+add_score_commands(app)
+add_watch_commands(app)
 
 
 def _run_settings(given: dict):

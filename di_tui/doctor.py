@@ -17,7 +17,7 @@ from suite_builder.editions import edition
 
 # What needs which package, and the extra that brings it.
 PACKAGES = {
-    "base": ("httpx", "huggingface_hub", "numpy", "orjson", "psutil", "pyarrow", "rich", "typer"),
+    "base": ("httpx", "huggingface_hub", "msgspec", "numpy", "orjson", "psutil", "pyarrow", "rich", "textual", "typer"),
     "rebuild": ("chess", "mido", "scipy", "tiktoken"),
     "transformers": ("accelerate", "gguf", "sentencepiece", "torch", "transformers"),
 }

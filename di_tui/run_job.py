@@ -53,36 +53,83 @@ def _hint(ended: events.Ended) -> str | None:
     return f"{errors:,} requests ended in an error; run the same command again to ask them once more" if errors else None
 
 
-def detached(out: Path, arguments: list[str]) -> int:
-    """Start the same command in a session of its own, so that a closed terminal does not end it.
+class Job:
+    """A run in a process and session of its own, so that a closed terminal does not end it. It is the same command, headless;
+    what it says goes to run.log."""
 
-    Returns 0 when the run has begun, and the run's own exit code when it ended at once.
-    """
-    run_dir = RunDir(out)
-    run_dir.create()
+    def __init__(self, out: Path, arguments: list[str]):
+        """Start it.
+
+        Raises:
+            RunError: the run directory cannot be made.
+        """
+        self.run_dir = RunDir(out)
+        self.run_dir.create()
+        with self.run_dir.log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "di_tui", *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        self.stopping = False
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def code(self) -> int | None:
+        """Exit code, None while it runs."""
+        return self._process.poll()
+
+    @property
+    def under_way(self) -> bool:
+        """Whether its engine is loaded and the run has begun."""
+        status = read_json(self.run_dir.status) or {}
+        return status.get("pid") == self.pid and status["event"] in UNDER_WAY
+
+    def stop(self) -> None:
+        """Ask it to finish the batch in flight and end, as Ctrl-C does; it hears this while it still loads, too."""
+        self.stopping = True
+        self._process.terminate()
+
+    def wait(self) -> None:
+        """Return when it has ended."""
+        self._process.wait()
+
+    def last_word(self) -> str:
+        """The last line that it said."""
+        lines = self.run_dir.log.read_text("utf-8", "replace").splitlines()
+        return lines[-1] if lines else "the run ended without a word"
+
+
+def detached(out: Path, arguments: list[str]) -> int:
+    """Start the same command as a job and return when it has begun, or has ended at once with its own exit code."""
+    job = Job(out, arguments)
     began = time.monotonic()
-    with run_dir.log.open("ab") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "di_tui", *arguments],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
-    while time.monotonic() - began < SECONDS_TO_START:
-        code = process.poll()
-        if code is not None and code != 0:
-            print(_last_line(run_dir.log), file=sys.stderr)
-            return code
-        status = read_json(run_dir.status) or {}
-        if code == 0 or (status.get("pid") == process.pid and status["event"] in UNDER_WAY):
-            break
+    while job.code is None and not job.under_way and time.monotonic() - began < SECONDS_TO_START:
         time.sleep(0.1)
-    print(f"running as process {process.pid}; progress in {run_dir.status}, log in {run_dir.log}")
-    print(f"stop it with: kill {process.pid}")
+    if job.code:
+        print(job.last_word(), file=sys.stderr)
+        return job.code
+    print(f"running as process {job.pid}; progress in {job.run_dir.status}, log in {job.run_dir.log}")
+    print(f"stop it with: kill {job.pid}")
     return 0
 
 
-def _last_line(log: Path) -> str:
-    lines = log.read_text("utf-8", "replace").splitlines()
-    return lines[-1] if lines else "the run ended without a word"
+def in_app(out: Path, arguments: list[str]) -> int:
+    """Start the same command as a job and watch it in the app; returns its exit code, 0 when it was left running."""
+    from di_tui.app import DiTui
+
+    job = Job(out, arguments)
+    DiTui(watched=out, job=job).run()
+    if job.stopping:
+        print("stopping after the batch in flight")
+        job.wait()
+    if job.code is None:
+        print(f"process {job.pid} goes on; see it again with: di-tui watch {out}")
+    elif job.code:
+        print(job.last_word(), file=sys.stderr)
+    return job.code or 0

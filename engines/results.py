@@ -93,31 +93,36 @@ def encode(row: dict[str, Any]) -> bytes:
     return orjson.dumps(row, default=str, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS)
 
 
-def read_results(path: Path | str, start: int = 0, stop: int | None = None) -> Iterator[dict[str, Any]]:
+def read_results(path: Path | str) -> Iterator[dict[str, Any]]:
     """Complete rows of a plain or gzip results file in file order; blank lines and a torn last line are skipped.
-
-    NaN and Infinity, which are no JSON but which some writers put into answers, are read as those numbers: the answer is
-    at fault then, and not the file.
-
-    Args:
-        start, stop: read only the lines that begin in this range of bytes (of a plain file).
 
     Raises:
         ResultsError: no such file, or a line before the last is not a result row.
     """
-    path = Path(path)
-    for position, line in _complete_lines(path, start, stop):
+    for position, line in result_lines(path):
+        yield read_result(line, path, position)
+
+
+def read_result(line: bytes, path: Path | str, position: int) -> dict[str, Any]:
+    """One parsed result row of a file that is only read.
+
+    NaN and Infinity, which are no JSON but which some writers put into answers, are read as those numbers: the answer is
+    at fault then, and not the file.
+
+    Raises:
+        ResultsError: the line, which begins at byte `position`, is not a JSON object with a run id and a known status.
+    """
+    try:
+        return _parse(line, orjson.loads)
+    except ValueError:
         try:
-            yield _parse(line, orjson.loads)
-        except ValueError:
-            try:
-                yield _parse(line, json.loads)
-            except ValueError as error:
-                raise _malformed(path, _line_number(path, position), error) from None
+            return _parse(line, json.loads)
+        except ValueError as error:
+            raise _malformed(path, _line_number(Path(path), position), error) from None
 
 
 def parse_result(line: bytes, path: Path, number: int) -> dict[str, Any]:
-    """One parsed result row.
+    """One parsed result row of a file that is being continued.
 
     Raises:
         ResultsError: the line is not a JSON object with a run id and a known status.
@@ -143,12 +148,20 @@ def _parse(line: bytes, loads: Callable[[bytes], Any]) -> dict[str, Any]:
     raise ValueError(f"status {row['status']!r} is none of {', '.join(STATUSES)}")
 
 
-def _malformed(path: Path, number: int, problem: ValueError) -> ResultsError:
+def _malformed(path: Path | str, number: int, problem: ValueError) -> ResultsError:
     return ResultsError(f"{path}, line {number}: {problem}; mend or delete that line, its request will be asked again")
 
 
-def _complete_lines(path: Path, start: int, stop: int | None) -> Iterator[tuple[int, bytes]]:
-    """Lines with the byte that each begins at."""
+def result_lines(path: Path | str, start: int = 0, stop: int | None = None) -> Iterator[tuple[int, bytes]]:
+    """Complete lines that are not blank, each with the byte that it begins at (of the unpacked content).
+
+    Args:
+        start, stop: only lines that begin in this range of bytes, to read a plain file in parts.
+
+    Raises:
+        ResultsError: no such file, or it cannot be read.
+    """
+    path = Path(path)
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb", buffering=READ_AHEAD) as stream:
             # From one byte before `start`: a line that begins earlier belongs to the part before, and is skipped.

@@ -6,24 +6,35 @@ from functools import partial
 from typing import Any
 
 from scoring import scorers
-from scoring.cases import Case, Field
+from scoring.cases import Sheet
+from scoring.estimators import Estimator
 
-Scorer = Callable[[Sequence[Case]], Any]
+Scorer = Callable[[Sheet], Estimator]
+Detail = Callable[[Sheet], Any]
 
+ACCURACY, EXACT, MACRO_F1, NDCG = "accuracy", "case exact accuracy", "macro-F1", "nDCG@10"
+QUALITY = "selected quality (quality objective)"
 BRIER = "Brier (lower is better)"
 HALLUCINATION_F1 = "F1 on hallucinated class"
 
 # Label of a metric as the files have it -> how its value is computed from whole cases.
 METRICS: dict[str | None, Scorer] = {
-    "accuracy": scorers.accuracy,
-    "case exact accuracy": scorers.case_exact_accuracy,
-    "macro-F1": scorers.macro_f1,
+    ACCURACY: scorers.accuracy,
+    EXACT: scorers.case_exact_accuracy,
+    MACRO_F1: scorers.macro_f1,
     "per-review F1": scorers.review_f1,
-    "nDCG@10": scorers.ndcg,
-    "selected quality (quality objective)": scorers.routed_quality,
+    NDCG: scorers.ndcg,
+    QUALITY: scorers.routed_quality,
     BRIER: scorers.brier,
     HALLUCINATION_F1: scorers.true_f1,
-    None: lambda _cases: None,
+}
+# Label of a metric -> its chance level as the rows give it; other chance levels are simulated or a convention.
+CHANCE: dict[str, Detail] = {
+    ACCURACY: lambda cases: scorers.chance_hits(cases).value(),
+    EXACT: lambda cases: scorers.chance_exact(cases).value(),
+    NDCG: lambda cases: scorers.chance_ndcg(cases).value(),
+    QUALITY: lambda cases: scorers.chance_quality(cases).value(),
+    HALLUCINATION_F1: scorers.chance_true_f1,
 }
 
 
@@ -33,29 +44,33 @@ class Benchmark:
 
     metric: a label of METRICS; None for a benchmark without a value over all its tracks.
     by_field: fields are right or wrong one by one (else a field is only part of a ranking, a route or a forecast).
+    by_label: answers are counted by the texts of their options.
     accepts_ties: right is what the row's `scoring.accepted` names, not only the gold answer.
     reads: what the metric needs of an answer: the `choice`, the `probability` of yes, or the `outcome` of the choice.
     block: keys that the row's `scoring` block must have.
     questions: the scored ones; None for all but `scoring.unscored_fields`.
     details, custom: further numbers of the native report.
-    added: one of the benchmarks that came with edition 0.2; each row counts alone, and `chance` is shown beside it.
+    added: one of the benchmarks that came with edition 0.2; each row counts alone.
     """
 
-    metric: str | None = "accuracy"
+    metric: str | None = ACCURACY
     by_field: bool = True
+    by_label: bool = False
     accepts_ties: bool = False
     reads: str = "choice"
     block: tuple[str, ...] = ()
     questions: tuple[str, ...] | None = None
-    details: Mapping[str, Scorer] = field(default_factory=dict)
-    custom: Scorer = lambda _cases: {}
+    details: Mapping[str, Detail] = field(default_factory=dict)
+    custom: Detail = lambda _cases: {}
     added: bool = False
-    chance: Scorer = scorers.chance_hits
 
-    @property
-    def score(self) -> Scorer:
-        """The primary value of whole cases."""
-        return METRICS[self.metric]
+    def score(self, cases: Sheet) -> Estimator | None:
+        """The primary value of whole cases; None for a benchmark without one."""
+        return METRICS[self.metric](cases) if self.metric else None
+
+    def chance_on_rows(self, cases: Sheet) -> float | None:
+        """The chance level of all cases, None where rows do not tell it."""
+        return CHANCE[self.metric](cases) if self.metric in CHANCE else None
 
     def scores(self, question: str, scoring: dict) -> bool:
         """Whether the answer to a question is scored."""
@@ -63,38 +78,29 @@ class Benchmark:
             return question in self.questions
         return question not in scoring.get("unscored_fields", ())
 
-    def unusable(self, case: Case) -> str | None:
-        """Why the metric cannot be computed from an answered case; None when it can."""
-        for answered in case.fields:
-            problem = self._missing(answered)
-            if problem:
-                return f"question {answered.question!r}: {problem}"
-        return None
 
-    def _missing(self, answered: Field) -> str | None:
-        if self.reads == "probability":
-            return "no probability of yes in [0, 1]" if answered.p_yes is None else None
-        if answered.prediction is None:
-            return "no readable answer"
-        if self.reads == "outcome" and answered.prediction not in answered.options:
-            return f"choice {answered.prediction!r} is not an option"
-        return "the row has no gold answer" if answered.gold is None else None
+def _hits_by(names: Callable[[Sheet], Sequence]) -> Detail:
+    return partial(scorers.subgroups, names, scorers.hits)
 
 
-def _grouped(members: Callable) -> Scorer:
-    return partial(scorers.subgroups, members)
+def _share_right_by(fact: str) -> Detail:
+    return lambda cases: scorers.accuracy(cases, fact).value()
 
 
-_EXACT = {"metric": "case exact accuracy"}
+def _macro_f1(cases: Sheet) -> float | None:
+    return scorers.macro_f1(cases).value()
+
+
+_EXACT = {"metric": EXACT}
 _POSITIVE = {"details": {"positive_micro_f1": scorers.positive_micro_f1}}
 _RANKING = Benchmark(
-    "nDCG@10",
+    NDCG,
     by_field=False,
     reads="probability",
     block=("field_to_document", "qrels", "retrieved_ids", "scorable_ids"),
     custom=scorers.ranking_means,
 )
-_F1 = Benchmark("macro-F1", details={"macro_f1": scorers.macro_f1})
+_F1 = Benchmark(MACRO_F1, by_label=True, details={"macro_f1": _macro_f1})
 _ADDED = Benchmark(added=True)
 
 # Benchmarks that are not here are scored by accuracy of fields.
@@ -104,24 +110,24 @@ BENCHMARKS: dict[int, Benchmark] = {
     4: _F1,
     5: _F1,
     6: Benchmark(
-        "selected quality (quality objective)",
+        QUALITY,
         by_field=False,
         reads="outcome",
         block=("outcomes", "cost_penalty_per_usd"),
         custom=scorers.routing_means,
     ),
-    9: Benchmark(**_EXACT, details={"subgroups": _grouped(scorers.hits_of_role)}),
+    9: Benchmark(**_EXACT, details={"subgroups": _hits_by(scorers.by_role)}),
     10: _F1,
     11: _F1,
     12: _F1,
-    20: Benchmark(details={"subgroups": _grouped(partial(scorers.hits_of_fact, "variant"))}),
+    20: Benchmark(details={"subgroups": _hits_by(partial(scorers.by_fact, "variant"))}),
     22: Benchmark(
         details={
-            "cluster_macro_accuracy": partial(scorers.accuracy, fact="song_id"),
-            "subgroups": _grouped(partial(scorers.hits_of_fact, "gold_class")),
+            "cluster_macro_accuracy": _share_right_by("song_id"),
+            "subgroups": _hits_by(partial(scorers.by_fact, "gold_class")),
         }
     ),
-    23: Benchmark(details={"cluster_macro_accuracy": partial(scorers.accuracy, fact="user_id")}),
+    23: Benchmark(details={"cluster_macro_accuracy": _share_right_by("user_id")}),
     31: Benchmark(accepts_ties=True, reads="outcome", block=("accepted", "values"), custom=scorers.chess_regret),
     33: Benchmark(**_EXACT, **_POSITIVE),
     36: _RANKING,
@@ -130,8 +136,9 @@ BENCHMARKS: dict[int, Benchmark] = {
     39: _F1,
     40: Benchmark(
         None,
+        by_label=True,
         details={
-            "macro_f1": scorers.macro_f1,
+            "macro_f1": _macro_f1,
             "positive_f1_by_field": scorers.positive_f1_by_field,
             "category_macro_f1": scorers.category_macro_f1,
         },
@@ -142,7 +149,7 @@ BENCHMARKS: dict[int, Benchmark] = {
         BRIER,
         by_field=False,
         reads="probability",
-        details={"subgroups": _grouped(scorers.brier_of_kind)},
+        details={"subgroups": partial(scorers.subgroups, scorers.by_kind, scorers.brier_terms)},
         custom=scorers.forecast_means,
     ),
     50: Benchmark(
@@ -154,7 +161,7 @@ BENCHMARKS: dict[int, Benchmark] = {
     56: Benchmark(added=True, questions=("verdict",)),
     57: _ADDED,
     58: _ADDED,
-    59: Benchmark(HALLUCINATION_F1, added=True, chance=scorers.chance_true_f1),
+    59: Benchmark(HALLUCINATION_F1, added=True),
     61: _ADDED,
     62: _ADDED,
     64: _ADDED,
@@ -197,7 +204,7 @@ def _hits(fact: str | None = None) -> TrackRule:
 
 _RANKED = Tracks(TrackRule(scorers.raw_ndcg, scorers.chance_ndcg))
 _MACRO_F1 = Tracks(TrackRule(scorers.raw_macro_f1, None))
-_TIES = Tracks(TrackRule(scorers.accuracy, scorers.chance_accepted))
+_TIES = Tracks(TrackRule(scorers.accuracy, scorers.chance_hits))
 
 # Benchmarks that are not here have one track, scored by hits.
 TRACKS: dict[int, Tracks] = {

@@ -1,65 +1,185 @@
 """cases.parquet: one row per scored field, for browsing, comparing and rescoring without the payloads."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection
 from pathlib import Path
-from typing import Any
 
+import numpy as np
+import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from scoring.cases import OK, Case, option_key
-from scoring.editions import Edition
+from scoring.answers import CODES, OK, PENDING, PROBABILITIES, STATUSES, STRANGE, Answers, Others
+from scoring.cases import Cases
+from scoring.gold import NO_OPTION, Coded, Gold, spans
 
 _NAME = pa.dictionary(pa.int32(), pa.string())
+FORMAT = 1
 ROWS_A_GROUP = 65536
+DIGITS_OF_PAYLOAD = 16
+FACTS = b"di-tui"
 
-# gold, prediction: option keys, `true` or `false` for a noul.
-# Null: gold of a document without judgment; prediction, probabilities and `correct` of a request that is not `ok`;
-#     `correct` also where fields are not right or wrong one by one (retrieval, routing, forecasts).
-# status: as scored, so an answer that cannot be used is an `error`. wall_ms: of the whole request.
+# gold, prediction: option keys, `true` or `false` for a noul. p_prediction: how sure the engine was of its choice;
+#     p_yes: what it gave the option `yes`, where there is one; p_squares: sum of squares over all options.
+# Null: gold of a document without judgment; prediction and probabilities without a readable answer; `correct` of a request
+#     that is not `ok` and where fields are not right or wrong one by one (retrieval, routing, forecasts).
+# status: as scored, so a result that cannot be used is an `error`. invalid: what is wrong with an `ok` result, whichever
+#     way it counts. wall_ms: of the whole request. payload: how the row's payload_sha256 begins.
 SCHEMA = pa.schema(
     [
         ("run_id", pa.string()),
         ("catalog_id", pa.int32()),
         ("dataset", _NAME),
         ("track", _NAME),
-        ("group_id", pa.string()),
+        ("group_id", _NAME),
         ("question", pa.string()),
         ("gold", pa.string()),
         ("prediction", pa.string()),
         ("p_gold", pa.float64()),
         ("p_prediction", pa.float64()),
+        ("p_yes", pa.float64()),
+        ("p_squares", pa.float64()),
         ("correct", pa.bool_()),
         ("status", _NAME),
+        ("invalid", pa.string()),
         ("wall_ms", pa.float64()),
+        ("payload", _NAME),
     ]
 )
 
+_REPEATED = [name for name in SCHEMA.names if name != "run_id" and SCHEMA.field(name).type != pa.float64()]
 
-def write(path: Path, cases: Sequence[Case], edition: Edition) -> None:
-    """Write the table, in row order.
+
+def write(path: Path, cases: Cases, results: Path) -> None:
+    """Write the table, in row order. results: the file that the answers come from; its size and time are kept.
 
     Raises:
         OSError: the file cannot be written.
     """
-    with pq.ParquetWriter(path, SCHEMA, compression="zstd") as writer:
-        columns: dict[str, list] = {name: [] for name in SCHEMA.names}
-        for row in _rows(cases, edition):
-            for name, value in zip(SCHEMA.names, row, strict=True):
-                columns[name].append(value)
-            if len(columns["run_id"]) == ROWS_A_GROUP:
-                writer.write_table(pa.table(columns, SCHEMA))
-                columns = {name: [] for name in SCHEMA.names}
-        writer.write_table(pa.table(columns, SCHEMA))
+    facts = {
+        "format": FORMAT,
+        "results": _state(results),
+        "others": {**vars(cases.answers.others), "counts": dict(cases.answers.others.counts)},
+        "repeated": cases.answers.repeated,
+    }
+    schema = SCHEMA.with_metadata({FACTS: orjson.dumps(facts)})
+    with pq.ParquetWriter(path, schema, compression="zstd", use_dictionary=_REPEATED) as writer:
+        writer.write_table(pa.table(_columns(cases), schema), row_group_size=ROWS_A_GROUP)
 
 
-def _rows(cases: Sequence[Case], edition: Edition) -> Iterator[tuple[Any, ...]]:
-    """Values in the order of SCHEMA."""
-    for case in cases:
-        by_field = edition.benchmark(case.catalog_id).by_field
-        answered = case.status == OK
-        head = (case.run_id, case.catalog_id, case.dataset, case.track, case.group_id)
-        for field in case.fields:
-            given = (option_key(field.prediction), field.p_gold, field.p_prediction) if answered else (None, None, None)
-            correct = field.hit if answered and by_field else None
-            yield (*head, field.question, option_key(field.gold), *given, correct, case.status, case.wall_ms)
+def _state(results: Path) -> list[int]:
+    state = results.stat()
+    return [state.st_size, state.st_mtime_ns]
+
+
+def _columns(cases: Cases) -> dict[str, pa.Array]:
+    gold, answers, request = cases.gold, cases.answers, cases.gold.request
+    answered = (cases.status == OK)[request]
+    one_by_one = np.isin(gold.catalog_id, [key for key in np.unique(gold.catalog_id).tolist() if cases.rule_of(key).by_field])[request]
+    names = pa.array(gold.all_questions, pa.string())
+    return {
+        "run_id": pa.array(gold.run_ids, pa.string()).take(pa.array(request)),
+        "catalog_id": pa.array(gold.catalog_id[request]),
+        **{name: _coded(getattr(gold.columns, name), request) for name in ("dataset", "track", "group_id")},
+        "question": names.take(pa.array(gold.question)),
+        "gold": _keys(gold, gold.gold),
+        "prediction": _keys(gold, answers.predicted, answers.strange),
+        **{name: pa.array(getattr(answers, name), from_pandas=True) for name in PROBABILITIES},
+        "correct": pa.array(cases.hit, mask=~(answered & one_by_one)),
+        "status": pa.DictionaryArray.from_arrays(cases.status[request].astype(np.int32), pa.array(STATUSES)),
+        "invalid": pa.array([cases.invalid.get(position) for position in range(len(gold))], pa.string()).take(pa.array(request)),
+        "wall_ms": pa.array(answers.wall_ms[request], from_pandas=True),
+        "payload": pa.array(_payloads(gold), pa.string()).dictionary_encode().take(pa.array(request)),
+    }
+
+
+def _payloads(gold: Gold) -> list[str]:
+    return [sha256[:DIGITS_OF_PAYLOAD] for sha256 in gold.columns.payload_sha256]
+
+
+def _coded(texts: Coded, request: np.ndarray) -> pa.Array:
+    """A text a request, repeated for every field."""
+    return pa.DictionaryArray.from_arrays(pa.array(texts.codes[request], pa.int32()), pa.array(texts.values, pa.string()))
+
+
+def _keys(gold: Gold, options: np.ndarray, strange: dict[int, str] | None = None) -> pa.Array:
+    """Option keys of fields, null where there is none. strange: field -> text where it is none of the options."""
+    strange = strange or {}
+    keys = pa.array([*gold.all_keys, *strange.values()], pa.string())
+    place = gold.first_key + np.maximum(options, 0)
+    place[list(strange)] = len(gold.all_keys) + np.arange(len(strange))
+    return keys.take(pa.array(place, mask=options == NO_OPTION))
+
+
+def made_from(path: Path, results: Path) -> bool:
+    """Whether there is a table that was written from these results as they are now."""
+    try:
+        schema = pq.read_schema(path)
+        facts = orjson.loads(schema.metadata[FACTS])
+        return schema.equals(SCHEMA) and (facts["format"], facts["results"]) == (FORMAT, _state(results))
+    except (OSError, pa.ArrowInvalid, KeyError, TypeError):
+        return False
+
+
+def read(path: Path, gold: Gold, excluded: Collection[str]) -> Answers | None:
+    """The answers in a table, for the rows of any edition; None when the results may hold some that the table lacks."""
+    with pq.ParquetFile(path) as file:
+        table = file.read()
+    return _Stored(table, orjson.loads(table.schema.metadata[FACTS])).answers(gold, excluded)
+
+
+class _Stored:
+    """A table taken apart: its requests, and where the fields of each start."""
+
+    def __init__(self, table: pa.Table, facts: dict):
+        self.table, self.facts = table, facts
+        run_ids = table["run_id"].to_numpy()
+        first = np.flatnonzero(np.append(True, run_ids[1:] != run_ids[:-1])) if len(run_ids) else np.zeros(0, int)
+        self.run_ids = run_ids[first].tolist()
+        self.bounds = np.append(first, len(run_ids))
+        self.invalid = table["invalid"].take(first).to_pylist()
+        scored = [CODES[name] for name in table["status"].take(first).to_pylist()]
+        self.status = np.where([text is not None for text in self.invalid], OK, np.array(scored, np.int8))
+        self.wall_ms = self._floats("wall_ms")[first]
+        self.payloads = table["payload"].take(first).to_pylist()
+
+    def _floats(self, name: str) -> np.ndarray:
+        return self.table[name].to_numpy(zero_copy_only=False).astype(float)
+
+    def answers(self, gold: Gold, excluded: Collection[str]) -> Answers | None:
+        """Answers to these rows; None when the results may hold some that the table lacks, or the rows are others."""
+        others = Others(**{**self.facts["others"], "counts": Counter(self.facts["others"]["counts"])})
+        places = {run_id: place for place, run_id in enumerate(self.run_ids)}
+        found = np.array([places.get(run_id, -1) for run_id in gold.run_ids], int)
+        if others.strangers and (found < 0).any():
+            return None
+        payloads = _payloads(gold)
+        if any(self.payloads[place] != payloads[position] for position, place in enumerate(found.tolist()) if place >= 0):
+            return None
+        answers = Answers.none(gold)
+        positions = np.flatnonzero(found >= 0)
+        source = found[positions]
+        answers.status[positions], answers.wall_ms[positions] = self.status[source], self.wall_ms[source]
+        fields, stored = gold.fields_of(positions), spans(self.bounds[source], np.diff(self.bounds)[source])
+        names = [gold.all_questions[place] for place in gold.question[fields]]
+        if names != self.table["question"].take(stored).to_pylist():
+            return None
+        for name in PROBABILITIES:
+            getattr(answers, name)[fields] = self._floats(name)[stored]
+        self._predictions(answers, gold, fields, self.table["prediction"].take(stored).to_pylist())
+        answers.problems = {p: self.invalid[s] for p, s in zip(positions.tolist(), source.tolist(), strict=True) if self.invalid[s]}
+        answers.repeated = [run_id for run_id in self.facts["repeated"] if run_id in gold.places]
+        for place in set(range(len(self.run_ids))).difference(source.tolist()):
+            if self.status[place] != PENDING:
+                others.add(self.run_ids[place], int(self.status[place]), float(self.wall_ms[place]), excluded)
+        answers.others = others
+        return answers
+
+    @staticmethod
+    def _predictions(answers: Answers, gold: Gold, fields: np.ndarray, keys: list[str | None]) -> None:
+        places = [{key: place for place, key in enumerate(own)} for form in gold.forms for own in form.keys]
+        for place, question, key in zip(fields.tolist(), gold.question[fields].tolist(), keys, strict=True):
+            if key is not None:
+                answers.predicted[place] = places[question].get(key, STRANGE)
+                if key not in places[question]:
+                    answers.strange[place] = key

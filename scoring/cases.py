@@ -1,86 +1,28 @@
-"""Rows and results joined: one `Case` a request, one `Field` a scored question, with nothing of the payload kept.
+"""Rows and answers joined: what counts as answered, and the cases of each benchmark as columns.
 
-A result is read as leniently as a score can still be computed from it; whether a benchmark can use what was read is for
-benchmarks.py to say (`Rule.unusable`).
+Whether a benchmark can use what was read is its rule's to say. Knows nothing of metrics.
 """
 
-import math
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Protocol
 
-from engines.wire import InvalidResponse, validate
+import numpy as np
+
+from scoring.answers import ERROR, OK, STATUSES, STRANGE, UNREADABLE, Answers
 from scoring.errors import ScoreError
-from suite_builder.rows import Label
-
-OK, ERROR, PENDING = "ok", "error", "pending"
-NOUL_OPTIONS = {"false": "false", "true": "true"}
-
-
-@dataclass(slots=True)
-class Field:
-    """One scored question of a request.
-
-    options: option key -> label text (see `Label`). accepted: predictions that count as right.
-    prediction: the chosen key, a bool for a noul, None without a readable answer.
-    p_gold, p_prediction, p_yes: probability of the gold option, of the predicted one and of the key `yes`; None where
-        there is no such option or no number in [0, 1] for it.
-    """
-
-    question: str
-    options: dict[str, str]
-    gold: Any
-    accepted: tuple
-    prediction: str | bool | None = None
-    p_gold: float | None = None
-    p_prediction: float | None = None
-    p_yes: float | None = None
-
-    @property
-    def hit(self) -> bool:
-        """Whether the prediction is right."""
-        return self.prediction is not None and self.prediction in self.accepted
-
-    def label(self, answer: str | bool) -> str:
-        """Label text of an answer; the answer itself when it is no option."""
-        key = option_key(answer)
-        return self.options.get(key, key)
-
-
-@dataclass(slots=True)
-class Case:
-    """One request as scoring sees it.
-
-    status: that of the result; `pending` without one, `error` when the answers cannot be scored.
-    wall_ms: milliseconds of the engine call. whole: every request of the group is `ok`. scoring, facts: as in `Label`.
-    """
-
-    run_id: str
-    catalog_id: int
-    dataset: str
-    track: str
-    group_id: str
-    fields: tuple[Field, ...]
-    scoring: dict
-    facts: dict
-    status: str = PENDING
-    wall_ms: float | None = None
-    whole: bool = False
+from scoring.gold import NO_OPTION, Gold
 
 
 class Rule(Protocol):
-    """What joining must know of a benchmark."""
+    """What joining must know of a benchmark: see `scoring.benchmarks.Benchmark`."""
 
     added: bool
+    by_field: bool
     accepts_ties: bool
+    reads: str
     block: tuple[str, ...]
-
-    def scores(self, question: str, scoring: dict) -> bool:
-        """Whether the answer to a question is scored."""
-
-    def unusable(self, case: Case) -> str | None:
-        """Why the metric cannot be computed from an answered case; None when it can."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,160 +35,294 @@ class Problem:
     counted_as: str
 
 
-@dataclass
-class Joined:
-    """All cases of an edition in row order, and what the results file holds.
+@dataclass(frozen=True)
+class Cases:
+    """All cases of an edition.
 
-    statuses: run id -> status of its last line, and wall_ms: run id -> milliseconds when that is ok; for every run id
-        of the file, also those that the edition does not read.
-    problems: of the cases.
+    status: by request, as scored: an ok result that is invalid or cannot be used may be an `error`.
+    whole: by request, whether every request of its group is ok; a request of an added benchmark stands alone.
+    invalid: request -> what is wrong with its ok result, whichever way it counts. strict: see `join`.
     """
 
-    cases: list[Case]
-    statuses: dict[str, str] = field(default_factory=dict)
-    wall_ms: dict[str, float | None] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
+    gold: Gold
+    answers: Answers
+    rule_of: Callable[[int], Rule]
+    status: np.ndarray
+    whole: np.ndarray
+    invalid: dict[int, str]
+    strict: bool = False
+
+    @classmethod
+    def join(cls, gold: Gold, answers: Answers, rule_of: Callable[[int], Rule], strict: bool = False) -> "Cases":
+        """Hold answers against rows.
+
+        Args:
+            strict: invalid results are errors everywhere; otherwise base benchmarks count them, as published.
+        """
+        rules = {catalog_id: rule_of(catalog_id) for catalog_id in np.unique(gold.catalog_id).tolist()}
+        unusable = _unusable(gold, answers, rules)
+        invalid = unusable | answers.problems
+        status = answers.status.copy()
+        for position in invalid:
+            if position in unusable or strict or rules[int(gold.catalog_id[position])].added:
+                status[position] = ERROR
+        broken = np.bincount(gold.group, status != OK)
+        added = np.isin(gold.catalog_id, [catalog_id for catalog_id, rule in rules.items() if rule.added])
+        whole = np.where(added, status == OK, broken[gold.group] == 0) if len(gold) else np.zeros(0, bool)
+        return cls(gold, answers, rule_of, status, whole, dict(sorted(invalid.items())), strict)
+
+    def take(self, positions: np.ndarray) -> "Cases":
+        """Some of the requests, in this order; groups are then made of these only."""
+        gold = self.gold.take(positions, self.rule_of)
+        return Cases.join(gold, self.answers.take(self.gold, positions), self.rule_of, self.strict)
 
     @property
-    def counted(self) -> list[str]:
-        """Run ids of the edition that have a result."""
-        return [case.run_id for case in self.cases if case.run_id in self.statuses]
+    def problems(self) -> list[Problem]:
+        """The invalid results in row order."""
+        gold = self.gold
+        return [
+            Problem(gold.run_ids[position], int(gold.catalog_id[position]), text, STATUSES[self.status[position]])
+            for position, text in self.invalid.items()
+        ]
+
+    @cached_property
+    def accepted(self) -> np.ndarray:
+        """By field, how many options count as right."""
+        accepted = np.ones(len(self.gold.asked), int)
+        for place in self._tied.tolist():
+            accepted[place] = len(self.gold.scoring(self.gold.request[place])["accepted"])
+        return accepted
+
+    @cached_property
+    def hit(self) -> np.ndarray:
+        """By field, whether the prediction is right."""
+        hit = (self.answers.predicted == self.gold.gold) & (self.answers.predicted >= 0)
+        for place in self._tied.tolist():
+            hit[place] = self.predicted_key(place) in self.gold.scoring(self.gold.request[place])["accepted"]
+        return hit
+
+    @cached_property
+    def _tied(self) -> np.ndarray:
+        """Fields for which more than the gold answer may be right."""
+        ids = [catalog_id for catalog_id in np.unique(self.gold.catalog_id).tolist() if self.rule_of(catalog_id).accepts_ties]
+        return np.flatnonzero(np.isin(self.gold.catalog_id, ids)[self.gold.request])
+
+    def predicted_key(self, place: int) -> str | None:
+        """Option key that was chosen for a field, None without a readable answer."""
+        option = self.answers.predicted[place]
+        if option >= 0:
+            return self.gold.key(place, option)
+        return self.answers.strange[place] if option == STRANGE else None
+
+    def number_labels(self, catalog_id: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+        """Fields of a benchmark, numbers of their gold and predicted labels, and how many labels all options have."""
+        codes: dict[str, int] = {}
+        options: dict[tuple[int, int], list[int]] = {}
+        fields = np.flatnonzero((self.gold.catalog_id == catalog_id)[self.gold.request])
+        by_field = []
+        for place, position, question in zip(
+            fields.tolist(), self.gold.request[fields].tolist(), self.gold.question[fields].tolist(), strict=True
+        ):
+            key = int(self.gold.columns.texts_json.codes[position]), question
+            if key not in options:
+                options[key] = [codes.setdefault(text, len(codes)) for text in self.gold.texts(place)]
+            by_field.append(options[key])
+        count = len(codes)
+        gold = [own[right] for own, right in zip(by_field, self.gold.gold[fields].tolist(), strict=True)]
+        predicted = [
+            own[chosen] if chosen != STRANGE else codes.setdefault(self.answers.strange[place], len(codes))
+            for own, chosen, place in zip(
+                by_field, self.answers.predicted[fields].tolist(), fields.tolist(), strict=True
+            )
+        ]
+        return fields, np.array(gold, int), np.array(predicted, int), count
+
+    def sheets(self) -> dict[int, "Sheet"]:
+        """Catalog id -> cases: base benchmarks in order of first appearance in the rows, then the added ones by id."""
+        _ids, first = np.unique(self.gold.catalog_id, return_index=True)
+        ids = self.gold.catalog_id[np.sort(first)].tolist()
+        added = sorted(catalog_id for catalog_id in ids if self.rule_of(catalog_id).added)
+        base = [catalog_id for catalog_id in ids if catalog_id not in added]
+        return {catalog_id: Sheet.of(self, catalog_id) for catalog_id in base + added}
 
 
-def join(labels: Iterable[Label], results: Iterable[dict], rule_of: Callable[[int], Rule]) -> Joined:
-    """Read results into the cases of `labels`; the last result of a run id counts.
+def _unusable(gold: Gold, answers: Answers, rules: dict[int, Rule]) -> dict[int, str]:
+    """Why the metrics cannot be computed from ok results, by request."""
 
-    Args:
-        rule_of: catalog id -> rule of the benchmark.
+    def reading(what: str) -> np.ndarray:
+        ids = [catalog_id for catalog_id, rule in rules.items() if rule.reads == what]
+        return np.isin(gold.catalog_id, ids)[gold.request]
 
-    Raises:
-        ScoreError: a row lacks what its benchmark is scored by.
-    """
-    known = {label.run_id: label for label in labels}
-    cases = {run_id: _pending(label, rule_of(label.catalog_id)) for run_id, label in known.items()}
-    joined, problems = Joined([]), {}
-    for result in results:
-        run_id, status = result["run_id"], result["status"]
-        wall_ms = result.get("total_wall_ms") if is_number(result.get("total_wall_ms")) else None
-        if run_id in known:
-            label = known[run_id]
-            rule = rule_of(label.catalog_id)
-            if run_id in joined.statuses:
-                cases[run_id] = _pending(label, rule)
-            case = cases[run_id]
-            case.status, case.wall_ms = status, wall_ms
-            problems[run_id] = _read(case, label, result, rule) if status == OK else None
-        joined.statuses[run_id] = status
-        joined.wall_ms[run_id] = wall_ms if status == OK else None
-    joined.cases = list(cases.values())
-    joined.problems = [problem for problem in problems.values() if problem]
-    for group in _linked(joined.cases, rule_of):
-        whole = all(case.status == OK for case in group)
-        for case in group:
-            case.whole = whole
-    return joined
-
-
-def _pending(label: Label, rule: Rule) -> Case:
-    scoring, gold, options = label.scoring or {}, label.gold or {}, label.options
-    missing = [key for key in rule.block if key not in scoring]
-    if missing:
-        raise ScoreError(f"row {label.run_id}: its scoring block lacks {', '.join(missing)}; import the suite again")
-    fields = tuple(
-        Field(question, options[question], gold.get(question), _accepted(gold.get(question), scoring, rule))
-        for question in options
-        if rule.scores(question, scoring)
-    )
-    head = (label.run_id, label.catalog_id, label.dataset, label.track, label.group_id)
-    return Case(*head, fields, scoring, label.facts)
-
-
-def _accepted(gold: Any, scoring: dict, rule: Rule) -> tuple:
-    return tuple(scoring["accepted"]) if rule.accepts_ties else (gold,)
-
-
-def _read(case: Case, label: Label, result: dict, rule: Rule) -> Problem | None:
-    """Read the answers of an ok result into its case; say what is wrong with them."""
-    response = result.get("response")
-    answers = response.get("answers") if isinstance(response, dict) else None
-    for scored in case.fields:
-        _read_answer(scored, answers.get(scored.question) if isinstance(answers, dict) else None)
-    invalid, unusable = _invalid(label, result), rule.unusable(case)
-    if unusable or (invalid and rule.added):
-        case.status = ERROR
-    if unusable or invalid:
-        return Problem(case.run_id, case.catalog_id, invalid or unusable, case.status)
-    return None
-
-
-def _invalid(label: Label, result: dict) -> str | None:
-    """What makes a result invalid by the wire format or by its row."""
-    if result.get("payload_sha256", label.payload_sha256) != label.payload_sha256:
-        return "payload_sha256 differs from the row's"
-    try:
-        validate(_questions(label), result.get("response"))
-    except InvalidResponse as error:
-        return str(error)
-    return None
-
-
-def _questions(label: Label) -> dict[str, dict]:
-    """The questions of a row, as far as validation looks at them."""
-    gold = label.gold or {}
-    return {
-        name: {"type": "noul"} if is_noul(options, gold.get(name)) else {"type": "choice", "criteria": options}
-        for name, options in label.options.items()
+    probability = reading("probability")
+    doubts = {
+        "no probability of yes in [0, 1]": probability & np.isnan(answers.p_yes),
+        "no readable answer": ~probability & (answers.predicted == UNREADABLE),
+        "choice {choice!r} is not an option": reading("outcome") & (answers.predicted == STRANGE),
+        "the row has no gold answer": ~probability & (gold.gold == NO_OPTION),
     }
+    ok = (answers.status == OK)[gold.request]
+    found: dict[int, tuple[int, str]] = {}
+    for problem, fields in doubts.items():
+        for place in np.flatnonzero(fields & ok).tolist():
+            position = int(gold.request[place])
+            if position not in found or place < found[position][0]:
+                text = problem.format(choice=answers.strange.get(place))
+                found[position] = place, f"question {gold.name(place)!r}: {text}"
+    return {position: text for position, (_place, text) in found.items()}
 
 
-def is_noul(options: dict[str, str], gold: Any) -> bool:
-    """Labels do not name question types: a noul has the options false and true, and its gold is never a text."""
-    return options == NOUL_OPTIONS and not isinstance(gold, str)
+@dataclass(frozen=True)
+class Sheet:
+    """Cases of one benchmark, or some of them, as columns.
 
+    positions: by request, its place in all cases. fields: by field, its place in all fields. request: by field, the place
+    of its request in this sheet. group: by request, the number of its group in the benchmark, in order of first
+    appearance; `groups` is how many there are, also when a sheet holds some of them only.
+    """
 
-def _read_answer(scored: Field, answer: Any) -> None:
-    if not isinstance(answer, dict):
-        return
-    if is_noul(scored.options, scored.gold):
-        p_true = probability(answer.get("noul"))
-        probabilities = {} if p_true is None else {"true": p_true, "false": 1 - p_true}
-        scored.prediction = None if p_true is None else p_true >= 0.5
-    else:
-        probabilities = answer.get("probabilities")
-        choice = answer.get("choice")
-        scored.prediction = choice if isinstance(choice, str) else None
-    if isinstance(probabilities, dict):
-        scored.p_gold = probability(probabilities.get(option_key(scored.gold)))
-        scored.p_prediction = probability(probabilities.get(option_key(scored.prediction)))
-        scored.p_yes = probability(probabilities.get("yes"))
+    cases: Cases
+    catalog_id: int
+    positions: np.ndarray
+    fields: np.ndarray
+    request: np.ndarray
+    group: np.ndarray
+    groups: int
+    _cache: dict[Any, Any] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, cases: Cases, catalog_id: int) -> "Sheet":
+        """All cases of a benchmark.
 
-def option_key(answer: Any) -> str:
-    """The option key of a gold answer or prediction: bools are those of a noul."""
-    return str(answer).lower() if isinstance(answer, bool) else answer
+        Raises:
+            ScoreError: a row lacks what its benchmark is scored by.
+        """
+        gold = cases.gold
+        positions = np.flatnonzero(gold.catalog_id == catalog_id)
+        _codes, group = np.unique(gold.group[positions], return_inverse=True)
+        fields = np.flatnonzero((gold.catalog_id == catalog_id)[gold.request])
+        request = np.searchsorted(positions, gold.request[fields])
+        sheet = cls(cases, catalog_id, positions, fields, request, group, int(group.max(initial=-1)) + 1)
+        sheet._check_blocks()
+        return sheet
 
+    def _check_blocks(self) -> None:
+        needed = self.cases.rule_of(self.catalog_id).block
+        for position in self.positions if needed else ():
+            missing = [key for key in needed if key not in self.cases.gold.scoring(position)]
+            if missing:
+                run_id = self.cases.gold.run_ids[position]
+                raise ScoreError(f"row {run_id}: its scoring block lacks {', '.join(missing)}; import the suite again")
 
-def is_number(value: Any) -> bool:
-    """Whether a JSON value is a finite number."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    def __len__(self) -> int:
+        return len(self.positions)
 
+    def select(self, requests: np.ndarray) -> "Sheet":
+        """The cases for which `requests` (bool, by request) holds."""
+        kept = requests[self.request]
+        request = (np.cumsum(requests) - 1)[self.request[kept]]
+        cut = self.positions[requests], self.fields[kept], request, self.group[requests]
+        return Sheet(self.cases, self.catalog_id, *cut, self.groups, self._cache)
 
-def probability(value: Any) -> float | None:
-    """The value when it is a number in [0, 1], else None."""
-    return value if is_number(value) and 0 <= value <= 1 else None
+    def only(self, requests: np.ndarray) -> "Sheet":
+        """As `select`, and nothing is left of the other groups: those that remain are numbered anew."""
+        sheet = self.select(requests)
+        _numbers, group = np.unique(sheet.group, return_inverse=True)
+        return replace(sheet, group=group, groups=int(group.max(initial=-1)) + 1)
 
+    def cached(self, key: Any, make: Callable[[], Any]) -> Any:
+        """What `make` gives, made once for all parts of this benchmark's cases."""
+        if key not in self._cache:
+            self._cache[key] = make()
+        return self._cache[key]
 
-def _linked(cases: Iterable[Case], rule_of: Callable[[int], Rule]) -> Iterable[list[Case]]:
-    """Cases that count only together: the groups of a base benchmark; rows of an added one stand alone."""
-    linked = defaultdict(list)
-    for case in cases:
-        linked[case.catalog_id, case.run_id if rule_of(case.catalog_id).added else case.group_id].append(case)
-    return linked.values()
+    @cached_property
+    def dataset(self) -> str:
+        return self.cases.gold.columns.dataset[self.positions[0]]
 
+    @cached_property
+    def tracks(self) -> list[str]:
+        track = self.cases.gold.columns.track
+        return [track[position] for position in self.positions]
 
-def groups(cases: Iterable[Case]) -> Iterator[list[Case]]:
-    """Cases of one benchmark by group, in order of first appearance."""
-    members = defaultdict(list)
-    for case in cases:
-        members[case.group_id].append(case)
-    yield from members.values()
+    @cached_property
+    def status(self) -> np.ndarray:
+        return self.cases.status[self.positions]
+
+    @cached_property
+    def whole(self) -> np.ndarray:
+        return self.cases.whole[self.positions]
+
+    @cached_property
+    def wall_ms(self) -> np.ndarray:
+        """Milliseconds of the ok requests that tell them."""
+        times = self.cases.answers.wall_ms[self.positions[self.status == OK]]
+        return times[~np.isnan(times)]
+
+    @property
+    def blocks(self) -> list[dict]:
+        """Scoring block by request."""
+        return [self.cases.gold.scoring(position) for position in self.positions]
+
+    def facts(self, name: str) -> list:
+        """A grouping fact by request, None where a row has none."""
+        return [self.cases.gold.facts(position).get(name) for position in self.positions]
+
+    # By field
+
+    @cached_property
+    def group_of_field(self) -> np.ndarray:
+        return self.group[self.request]
+
+    @cached_property
+    def questions(self) -> list[str]:
+        names = self.cases.gold.all_questions
+        return [names[place] for place in self.cases.gold.question[self.fields]]
+
+    @cached_property
+    def options(self) -> np.ndarray:
+        return self.cases.gold.options[self.fields]
+
+    @cached_property
+    def gold(self) -> np.ndarray:
+        return self.cases.gold.gold[self.fields]
+
+    @cached_property
+    def yes(self) -> np.ndarray:
+        return self.cases.gold.yes[self.fields]
+
+    @cached_property
+    def predicted(self) -> np.ndarray:
+        return self.cases.answers.predicted[self.fields]
+
+    @cached_property
+    def p_yes(self) -> np.ndarray:
+        return self.cases.answers.p_yes[self.fields]
+
+    @cached_property
+    def accepted(self) -> np.ndarray:
+        """How many options count as right."""
+        return self.cases.accepted[self.fields]
+
+    @cached_property
+    def hit(self) -> np.ndarray:
+        """Whether the prediction is right."""
+        return self.cases.hit[self.fields]
+
+    def predicted_keys(self) -> list[str | None]:
+        """Option keys that were chosen, None without a readable answer."""
+        return [self.cases.predicted_key(place) for place in self.fields]
+
+    def label_codes(self) -> tuple[np.ndarray, np.ndarray]:
+        """Gold and predicted labels by field as numbers: equal label texts have equal numbers, and a prediction that is no
+        option has its own text as label. Fields without a gold answer or a prediction have any number."""
+        fields, gold, predicted, _count = self._labels()
+        own = np.searchsorted(fields, self.fields)
+        return gold[own], predicted[own]
+
+    def all_labels(self) -> np.ndarray:
+        """Numbers of all option labels of the benchmark."""
+        return np.arange(self._labels()[-1])
+
+    def _labels(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+        """Labels of all fields of the benchmark, and how many labels its options have."""
+        return self.cached("labels", lambda: self.cases.number_labels(self.catalog_id))

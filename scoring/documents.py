@@ -2,32 +2,43 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
-from scoring import index, metrics
-from scoring.benchmarks import DEFAULT_TRACKS, TRACKS
-from scoring.cases import Joined
-from scoring.editions import Edition
-from scoring.index import AreaValue, Index, Value
-from scoring.tracks import TrackScore
+import numpy as np
 
+from scoring import index, metrics
+from scoring.answers import OK, PENDING, STATUSES, Answers
+from scoring.benchmarks import DEFAULT_TRACKS, TRACKS
+from scoring.cases import Sheet
+from scoring.editions import Edition
+from scoring.estimates import Estimate, exact
+from scoring.index import AreaValue, Index, Value
+from scoring.stats import LEVEL, SEED, Interval, Intervals
+
+SHA256_KEYS = {"selected-rows": "rows_sha256", "added-rows": "added_sha256", "gsm8k-rows": "gsm8k_sha256"}
 NOTE = "Unanswered requests count as wrong. Values are shares of 1, index values points out of 100."
 
 
-def summary(edition: Edition, engine: str, joined: Joined, entries: list[dict]) -> dict[str, Any]:
+def summary(edition: Edition, engine: str, answers: Answers, entries: list[dict]) -> dict[str, Any]:
     """benchmark-summary.json: native reports, nothing rounded. Counts and latency are of the whole results file."""
     return {
         "engine": engine,
         **_edition_key(edition),
-        "counts": dict(Counter(joined.statuses.values())),
-        "successful_request_latency_ms": _latency(joined),
+        "counts": dict(_own_counts(answers) + answers.others.counts),
+        "successful_request_latency_ms": _latency(answers),
         "benchmarks": entries,
     }
 
 
-def _latency(joined: Joined) -> dict[str, float | None]:
-    times = [wall_ms for wall_ms in joined.wall_ms.values() if wall_ms is not None]
+def _own_counts(answers: Answers) -> Counter[str]:
+    """Results of the edition's requests by status."""
+    codes, counts = np.unique(answers.status[answers.status != PENDING], return_counts=True)
+    return Counter({STATUSES[code]: count for code, count in zip(codes.tolist(), counts.tolist(), strict=True)})
+
+
+def _latency(answers: Answers) -> dict[str, float | None]:
+    own = answers.wall_ms[(answers.status == OK) & ~np.isnan(answers.wall_ms)]
+    times = np.sort([*own.tolist(), *answers.others.times]).tolist()
     return {"median": metrics.median(times), "p95": metrics.p95(times), "mean": metrics.mean(times)}
 
 
@@ -36,7 +47,7 @@ def _edition_key(edition: Edition) -> dict[str, str]:
 
 
 def index_document(
-    edition: Edition, values: Mapping[int, Value], built: Index, track_scores: Mapping[int, TrackScore]
+    edition: Edition, values: Mapping[int, Value], built: Index, estimates: Mapping[int, Estimate]
 ) -> dict[str, Any]:
     """index.json, rounded: 4 decimals, scores 2."""
     scores = _rounded_scores(built)
@@ -52,7 +63,7 @@ def index_document(
     }
     if edition.frozen_panel:
         document["pending"] = round(built.mean("pending"), 4)
-        document["frozen_panel"] = _frozen_panel(edition, track_scores)
+        document["frozen_panel"] = _frozen_panel(edition, estimates)
     return document
 
 
@@ -88,11 +99,16 @@ def _benchmark(edition: Edition, catalog_id: int, value: Value) -> dict[str, Any
     }
 
 
-def _frozen_panel(edition: Edition, track_scores: Mapping[int, TrackScore]) -> dict[str, Any]:
+def _frozen_panel(edition: Edition, estimates: Mapping[int, Estimate]) -> dict[str, Any]:
     """The panel of 25, where every benchmark keeps its mean over tracks and the interactive ones are pending."""
-    members = [catalog_id for area in edition.frozen_panel for catalog_id in area.benchmarks]
-    means = {catalog_id: replace(score, headline=None) for catalog_id, score in track_scores.items() if score}
-    values = {catalog_id: index.track_value(means.get(catalog_id), rounded=False) for catalog_id in members}
+    scores = {catalog_id: estimate.tracks for catalog_id, estimate in estimates.items()}
+    values = {
+        catalog_id: index.track_value(
+            scores[catalog_id].without_headline().values(exact) if scores.get(catalog_id) else None, is_rounded=False
+        )
+        for area in edition.frozen_panel
+        for catalog_id in area.benchmarks
+    }
     areas = tuple(index.area_value(area, values, [1.0] * len(area.benchmarks)) for area in edition.frozen_panel)
     built = Index(areas, index.index_scores(areas, [1 / len(areas)] * len(areas)))
     return {
@@ -106,7 +122,7 @@ def _frozen_panel(edition: Edition, track_scores: Mapping[int, TrackScore]) -> d
 def scores_document(
     edition: Edition,
     engine: str,
-    joined: Joined,
+    answers: Answers,
     entries: list[dict],
     values: Mapping[int, Value],
     indexed: dict,
@@ -118,15 +134,15 @@ def scores_document(
         values: what benchmarks bring to the index. indexed: the content of index.json.
     """
     published = edition.published
-    counted = list(joined.statuses) if edition.format == 1 else joined.counted
+    counts = _own_counts(answers) + (answers.others.counts if edition.format == 1 else Counter())
     return {
         "engine": engine,
         **_edition_key(edition),
         "suite": _suite(edition),
-        "completed": len(counted),
-        "complete": len(counted) >= published.scoreable + published.added_requests,
-        "counts": dict(Counter(joined.statuses[run_id] for run_id in counted)),
-        "latency_ms": {name: _rounded(value, 1) for name, value in _latency(joined).items()},
+        "completed": counts.total(),
+        "complete": counts.total() >= published.scoreable + published.added_requests,
+        "counts": dict(counts),
+        "latency_ms": {name: _rounded(value, 1) for name, value in _latency(answers).items()},
         "decision_index": indexed["index"],
         **{key: indexed[key] for key in ("raw_index", "scores", "areas") if key in indexed},
         "index_benchmarks": indexed["benchmarks"],
@@ -142,7 +158,6 @@ def scores_document(
 def _suite(edition: Edition) -> dict[str, Any]:
     """The published constants of the edition's rows."""
     published = edition.published
-    rows, added = published.files["selected-rows"], published.files.get("added-rows")
     constants = {
         "requests": published.requests,
         "scoreable": published.scoreable,
@@ -150,13 +165,12 @@ def _suite(edition: Edition) -> dict[str, Any]:
         "benchmarks": published.benchmarks,
     }
     if edition.format == 1:
-        return {**constants, "rows_sha256": rows.gz_sha256}
+        return {**constants, "rows_sha256": published.files["selected-rows"].gz_sha256}
     return {
         "edition": published.release,
         **constants,
         "added_requests": published.added_requests,
-        "rows_sha256": rows.sha256,
-        "added_sha256": added.sha256,
+        **{SHA256_KEYS[stem]: file.sha256 for stem, file in published.files.items()},
     }
 
 
@@ -182,3 +196,29 @@ def _entry(edition: Edition, entry: dict, value: Value | None) -> dict[str, Any]
 
 def _rounded(value: Any, digits: int) -> Any:
     return round(value, digits) if isinstance(value, float) else value
+
+
+# What this project adds to scores.json
+
+
+def add_chance_on_rows(
+    scores: dict[str, Any], edition: Edition, sheets: Mapping[int, Sheet], estimates: Mapping[int, Estimate]
+) -> None:
+    """The chance level that the rows give, beside the published one."""
+    for catalog_id, sheet in sheets.items():
+        level = estimates[catalog_id].chance_on_rows() if catalog_id in estimates else None
+        level = edition.benchmark(catalog_id).chance_on_rows(sheet) if level is None else level
+        scores["benchmarks"][str(catalog_id)]["chance_on_rows"] = _rounded(level, 4)
+
+
+def add_intervals(scores: dict[str, Any], intervals: Intervals, draws: int) -> None:
+    """Bounds beside every value of benchmarks, areas and scores."""
+    for catalog_id, bounds in intervals.benchmarks.items():
+        scores["benchmarks"][str(catalog_id)]["interval"] = _bounds(bounds, 4)
+    for area in scores["areas"]:
+        area["interval"] = _bounds(intervals.areas[area["id"]], 4)
+    scores["interval"] = {"level": LEVEL, "draws": draws, "seed": SEED, **_bounds(intervals.scores, 2)}
+
+
+def _bounds(intervals: Mapping[str, Interval], digits: int) -> dict[str, list[float]]:
+    return {name: [round(bound, digits) for bound in interval] for name, interval in intervals.items()}

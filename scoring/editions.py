@@ -1,6 +1,7 @@
 """Editions as scoring sees them: panel, chance levels, weights and headline, as data on top of the suite's edition."""
 
 import math
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -30,7 +31,7 @@ class Edition:
     track_scored: benchmarks whose value is their track score. chance: published chance level by catalog id.
     benchmarks: the table of benchmarks.py as this edition has it.
     gold: benchmarks of weight `gold_weight` inside their area, where others have 1.
-    area_weights: `equal`, or how the areas without a fixed weight share what the others leave.
+    area_weights: `equal`, `fixed`, or how the areas without a fixed weight share what the others leave.
     frozen_panel: categories of the older panel of 25 that edition 0.1 still reports. Its benchmarks that are not
         in the areas are interactive and have no rows in any suite.
     """
@@ -85,6 +86,17 @@ class Edition:
             left * part / free if area.weight is None else area.weight
             for part, area in zip(parts, self.areas, strict=True)
         ]
+
+    def only(self, catalog_ids: AbstractSet[int]) -> "Edition":
+        """The same edition with some of its benchmarks: the rest of an area stands for it, the rest of the areas for all."""
+        left = [
+            (replace(area, benchmarks=tuple(key for key in area.benchmarks if key in catalog_ids)), share)
+            for area, share in zip(self.areas, self.shares(), strict=True)
+            if not catalog_ids.isdisjoint(area.benchmarks)
+        ]
+        total = math.fsum(share for _area, share in left)
+        areas = tuple(replace(area, weight=share / total) for area, share in left)
+        return replace(self, areas=areas, area_weights="fixed")
 
 
 def edition(name: str | None = None) -> Edition:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from scoring import metrics
 from scoring.editions import Area, Edition
-from scoring.tracks import TrackScore
+from scoring.metrics import Number, known, rounded
 
 BREADTH_FLOOR = 0.1
 TIE_WIDTH = 0.25
@@ -15,47 +15,49 @@ TIE_WIDTH = 0.25
 
 @dataclass(frozen=True)
 class Value:
-    """What a benchmark brings to the index, unanswered requests counting as wrong. pending: of edition 0.1 only.
-    tracks: as the files list them; None for a benchmark that is not scored by track."""
+    """What a benchmark brings to the index, unanswered requests counting as wrong: numbers, or arrays of draws.
 
-    raw: float
-    skill: float
-    coverage: float
-    chance: float | None
+    pending: of edition 0.1 only. chance: None for a benchmark that never had rows. tracks: as the files list them; None
+    for a benchmark that is not scored by track.
+    """
+
+    raw: Number
+    skill: Number
+    coverage: Number
+    chance: Number | None
     rule: str
-    pending: float = 0.0
+    pending: Number = 0.0
     tracks: list[dict] | None = None
 
 
-def track_value(score: TrackScore | None, rounded: bool, chance: float | None = None) -> Value:
-    """Headline or mean over tracks; rounded to 4 decimals before anything is made of it since edition 0.2.
+def track_value(values: Mapping[str, Number] | None, is_rounded: bool, chance: float | None = None) -> Value:
+    """Value of a track-scored benchmark; since edition 0.2 rounded to 4 decimals before anything is made of it.
 
     Args:
-        score: None for a benchmark without any rows, whose published `chance` is shown.
+        values: `raw`, `skill`, `coverage`, `pending` and `chance`; None for a benchmark without any rows, whose published
+            `chance` is shown.
     """
-    if score is None:
+    if values is None:
         return Value(0.0, 0.0, 0.0, chance, "track", pending=1.0, tracks=[])
-    raw, skill, coverage, pending = (score.value(name) for name in ("raw", "skill", "coverage", "pending"))
-    if rounded:
-        raw, skill, coverage = round(raw, 4), round(skill, 4), round(coverage, 4)
-    return Value(raw, skill, coverage, score.chance, "track", pending, score.shown())
+    raw, skill, coverage = (rounded(values[name]) if is_rounded else values[name] for name in ("raw", "skill", "coverage"))
+    return Value(raw, skill, coverage, values["chance"], "track", values["pending"])
 
 
-def brier_value(score: float | None, coverage: float, chance: float) -> Value:
+def brier_value(score: Number | None, coverage: Number, chance: float) -> Value:
     """How much better than always saying 0.5 (`chance` is what that loses), as a share of it."""
-    gained = 0.0 if score is None else metrics.clip((chance - round(score, 4)) / chance) * coverage
+    gained = 0.0 if score is None else metrics.clip((chance - rounded(known(score, chance))) / chance) * coverage
     return Value(gained, gained, coverage, chance, "vs baseline")
 
 
-def added_value(score: float | None, coverage: float, chance: float) -> Value:
+def added_value(score: Number | None, coverage: Number, chance: float) -> Value:
     """Benchmarks that came with 0.2: raw and skill are rounded, each after its own step."""
-    raw = round((score or 0.0) * coverage, 4)
-    return Value(raw, round(metrics.skill(raw, chance), 4), coverage, chance, "chance")
+    raw = rounded(known(score) * coverage)
+    return Value(raw, rounded(metrics.skill(raw, chance)), coverage, chance, "chance")
 
 
-def chance_value(score: float | None, coverage: float, chance: float) -> Value:
+def chance_value(score: Number | None, coverage: Number, chance: float) -> Value:
     """All others: the score is rounded, then multiplied; skill stays as it comes."""
-    raw = round(score or 0.0, 4) * coverage
+    raw = rounded(known(score)) * coverage
     return Value(raw, metrics.skill(raw, chance), coverage, chance, "chance")
 
 
@@ -71,10 +73,10 @@ class AreaValue(NamedTuple):
     """Weighted means over the benchmarks of an area."""
 
     area: Area
-    raw: float
-    skill: float
-    coverage: float
-    pending: float
+    raw: Number
+    skill: Number
+    coverage: Number
+    pending: Number
 
 
 VALUES = AreaValue._fields[1:]
@@ -85,7 +87,7 @@ class Index:
     """Areas and scores of one panel; nothing rounded, scores in points (0 to 100)."""
 
     areas: tuple[AreaValue, ...]
-    scores: dict[str, float]
+    scores: dict[str, Number]
 
     def mean(self, name: str) -> float:
         """Plain mean over areas of `coverage` or `pending`."""
@@ -106,7 +108,7 @@ def area_value(area: Area, values: Mapping[int, Value], weights: Sequence[float]
     )
 
 
-def index_scores(areas: Sequence[AreaValue], shares: Sequence[float]) -> dict[str, float]:
+def index_scores(areas: Sequence[AreaValue], shares: Sequence[float]) -> dict[str, Number]:
     """Balanced scores are weighted means over areas. Breadth is a weighted geometric mean of skills that are lifted to
     at least 0.1, so that one empty area does not void it, put back on 0 to 100."""
     lifted = [BREADTH_FLOOR + (1 - BREADTH_FLOOR) * area.skill for area in areas]

@@ -9,6 +9,11 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import reduce
 from operator import add
+from typing import TypeVar
+
+import numpy as np
+
+Number = TypeVar("Number", float, np.ndarray)
 
 TOP = 10
 LOG_LOSS_MARGIN = 1e-15
@@ -17,8 +22,12 @@ UTILITY_TOLERANCE = 1e-12
 
 def mean(values: Iterable[float]) -> float | None:
     """Arithmetic mean, the exact sum rounded once (a plain sum can change a digit shown); None without values."""
-    values = list(values)
-    return statistics.mean(values) if values else None
+    values = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    if not values:
+        return None
+    total = math.fsum(values)
+    is_exact = not math.fsum([*values, -total])
+    return total / len(values) if is_exact else statistics.mean(values)
 
 
 def macro_mean(values: Iterable[float], clusters: Iterable[Hashable]) -> float | None:
@@ -36,24 +45,50 @@ def weighted_mean(values: Sequence[float], weights: Sequence[float]) -> float:
     return reduce(add, (weight / total * value for value, weight in zip(values, weights, strict=True)))
 
 
-def clip(value: float) -> float:
+# Numbers, or arrays of draws.
+
+
+def clip(value: Number) -> Number:
     """The nearest number in [0, 1]."""
-    return min(1.0, max(0.0, value))
+    return np.clip(value, 0.0, 1.0) if isinstance(value, np.ndarray) else min(1.0, max(0.0, value))
 
 
-def skill(raw: float, chance: float) -> float:
-    """What is gained over chance as a share of what can be: (raw - chance) / (1 - chance), clipped to [0, 1]."""
+def rounded(value: Number, digits: int = 4) -> Number:
+    """Rounded to decimals, halves to even."""
+    return np.round(value, digits) if isinstance(value, np.ndarray) else round(value, digits)
+
+
+def skill(raw: Number, chance: Number) -> Number:
+    """What is gained over chance as a share of what can be: (raw - chance) / (1 - chance), clipped to [0, 1]; 0 where
+    chance is 1."""
+    if isinstance(chance, np.ndarray):
+        return clip((raw - chance) / np.where(chance < 1, 1 - chance, np.inf))
     return clip((raw - chance) / (1 - chance)) if chance < 1 else 0.0
+
+
+def known(value: Number | None, otherwise: Number = 0.0) -> Number:
+    """A number, or what stands for one that is not there (None, or nan in an array)."""
+    if isinstance(value, np.ndarray):
+        return np.where(np.isnan(value), otherwise, value)
+    return otherwise if value is None else value
+
+
+def middle(values: Sequence[Number]) -> Number:
+    """Plain mean of a few numbers, or of arrays draw by draw over those that are not nan."""
+    if not isinstance(values[0], np.ndarray):
+        return mean(values)
+    known = ~np.isnan(values)
+    return np.where(known, values, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
 
 
 def median(values: Sequence[float]) -> float | None:
     """Middle value, or the mean of the middle two; None without values."""
-    return statistics.median(values) if values else None
+    return statistics.median(values) if len(values) else None
 
 
 def p95(values: Sequence[float]) -> float | None:
     """Element int(0.95 (n - 1)) of the sorted values, so one that occurs; None without values."""
-    return sorted(values)[int(0.95 * (len(values) - 1))] if values else None
+    return sorted(values)[int(0.95 * (len(values) - 1))] if len(values) else None
 
 
 # F1 (van Rijsbergen, 1979): 2 TP / (2 TP + FP + FN)
@@ -172,15 +207,11 @@ def log_loss(probability: float, happened: bool) -> float:
 # Choices with outcomes.
 
 
-def utility(outcome: Mapping[str, float], penalty: float) -> float:
-    """Quality less `penalty` per dollar of cost."""
-    return outcome["quality"] - penalty * outcome["cost_usd"]
-
-
 def routing(outcomes: Mapping[str, Mapping[str, float]], chosen: str, penalty: float) -> dict[str, float]:
-    """What routing to `chosen` gives: its numbers, its utility, whether no option beats it by 1e-12, and the regret."""
-    value = utility(outcomes[chosen], penalty)
-    best = max(utility(outcome, penalty) for outcome in outcomes.values())
+    """What routing to `chosen` gives: its numbers, its utility (quality less `penalty` per dollar of cost), whether no
+    option beats it by 1e-12, and the regret."""
+    utilities = {key: outcome["quality"] - penalty * outcome["cost_usd"] for key, outcome in outcomes.items()}
+    value, best = utilities[chosen], max(utilities.values())
     numbers = {name: number for name, number in outcomes[chosen].items() if isinstance(number, int | float)}
     return {
         **numbers,

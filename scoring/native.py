@@ -1,88 +1,88 @@
 """The native report: one entry of benchmark-summary.json a benchmark, in its own metric, over whole groups only."""
 
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter
 from typing import Any
 
+import numpy as np
+
 from scoring import scorers
+from scoring.answers import STATUSES
 from scoring.benchmarks import Benchmark
-from scoring.cases import OK, Case
+from scoring.cases import Sheet
 from scoring.metrics import median
 
 
 def entry(
-    catalog_id: int,
-    dataset: str,
-    benchmark: Benchmark,
-    cases: Sequence[Case],
-    reference: Mapping[str, Case] | None = None,
+    catalog_id: int, dataset: str, benchmark: Benchmark, cases: Sheet | None, reference: Sheet | None = None
 ) -> dict[str, Any]:
     """The entry of one benchmark.
 
     Args:
-        cases: all cases of the benchmark; none gives an entry with zero counts.
-        reference: run id -> case of a reference run over the same rows.
+        cases: all cases of the benchmark; None gives an entry with zero counts.
+        reference: the same cases as a reference run has answered them.
     """
-    statuses = Counter(case.status for case in cases)
-    times = [case.wall_ms for case in cases if case.status == OK and case.wall_ms is not None]
-    scored = [case for case in cases if case.whole]
+    statuses = Counter() if cases is None else Counter(STATUSES[status] for status in cases.status.tolist())
+    scored = cases.select(cases.whole) if cases else None
     report = {
         "catalog_id": catalog_id,
         "dataset": dataset,
-        "requests": len(cases),
-        "answered": statuses[OK],
+        "requests": statuses.total(),
+        "answered": statuses["ok"],
         "unsupported": statuses["unsupported"],
         "errors": statuses["error"],
         "abstained": statuses["abstained"],
         "pending": statuses["pending"],
-        "scored_requests": len(scored),
+        "scored_requests": len(scored or ()),
         "metric": benchmark.metric if scored or benchmark.added else None,
-        "score": benchmark.score(scored) if scored else None,
-        "median_ms": median(times),
+        "score": _score(benchmark, scored),
+        "median_ms": median(cases.wall_ms.tolist()) if cases else None,
     }
     if reference is not None or not benchmark.added:
-        report["reference_same_cases"] = _reference_score(benchmark, scored, reference or {})
+        report["reference_same_cases"] = _reference_score(benchmark, cases, reference)
     return report | (_added_parts(benchmark, cases, scored) if benchmark.added else _base_parts(benchmark, scored))
 
 
-def _reference_score(benchmark: Benchmark, scored: Sequence[Case], reference: Mapping[str, Case]) -> float | None:
-    """The primary value of the reference on the same cases; None unless it has answered all of them."""
-    same = [reference[case.run_id] for case in scored if case.run_id in reference]
-    if not same or len(same) < len(scored) or not all(case.whole for case in same):
+def _score(benchmark: Benchmark, scored: Sheet | None) -> float | None:
+    estimator = benchmark.score(scored) if scored else None
+    return estimator and estimator.value()
+
+
+def _reference_score(benchmark: Benchmark, cases: Sheet | None, reference: Sheet | None) -> float | None:
+    """The primary value of the reference on the scored cases; None unless it has answered all of them."""
+    if not cases or not reference or not reference.whole[cases.whole].all():
         return None
-    return benchmark.score(same)
+    return _score(benchmark, reference.select(cases.whole))
 
 
-def _base_parts(benchmark: Benchmark, scored: Sequence[Case]) -> dict[str, Any]:
-    parts = {}
-    by_track = defaultdict(list)
-    for case in scored:
-        by_track[case.track].append(case)
-    if len(by_track) > 1:
-        parts["tracks"] = {track: _track(benchmark, by_track[track]) for track in sorted(by_track)}
-    if scored:
-        parts["detail"] = _detail(benchmark, scored)
+def _base_parts(benchmark: Benchmark, scored: Sheet | None) -> dict[str, Any]:
+    if not scored:
+        return {}
+    parts, tracks = {}, np.array(scored.tracks)
+    names = sorted(set(scored.tracks))
+    if len(names) > 1:
+        parts["tracks"] = {name: _track(benchmark, scored.select(tracks == name)) for name in names}
+    parts["detail"] = _detail(benchmark, scored)
     return parts
 
 
-def _track(benchmark: Benchmark, scored: Sequence[Case]) -> dict[str, Any]:
-    return {"metric": benchmark.metric, "score": benchmark.score(scored), "scored_requests": len(scored)}
+def _track(benchmark: Benchmark, scored: Sheet) -> dict[str, Any]:
+    return {"metric": benchmark.metric, "score": _score(benchmark, scored), "scored_requests": len(scored)}
 
 
-def _detail(benchmark: Benchmark, scored: Sequence[Case]) -> dict[str, Any]:
+def _detail(benchmark: Benchmark, scored: Sheet) -> dict[str, Any]:
     accuracies = {
-        "field_accuracy": scorers.accuracy(scored) if benchmark.by_field else None,
-        "case_exact_accuracy": scorers.case_exact_accuracy(scored) if benchmark.by_field else None,
+        "field_accuracy": scorers.accuracy(scored).value() if benchmark.by_field else None,
+        "case_exact_accuracy": scorers.case_exact_accuracy(scored).value() if benchmark.by_field else None,
     }
     details = {name: scorer(scored) for name, scorer in benchmark.details.items()}
     return {**accuracies, **details, "custom_metrics": benchmark.custom(scored)}
 
 
-def _added_parts(benchmark: Benchmark, cases: Sequence[Case], scored: Sequence[Case]) -> dict[str, Any]:
+def _added_parts(benchmark: Benchmark, cases: Sheet | None, scored: Sheet | None) -> dict[str, Any]:
     return {
         "detail": {
-            "field_accuracy": scorers.accuracy(scored),
-            "scored_fields": sum(1 for _field in scorers.fields(scored)),
-            "chance_on_rows": benchmark.chance(cases),
+            "field_accuracy": scorers.accuracy(scored).value() if scored else None,
+            "scored_fields": len(scored.fields) if scored else 0,
+            "chance_on_rows": benchmark.chance_on_rows(cases) if cases else None,
         }
     }

@@ -5,34 +5,30 @@ Writes benchmark-summary.json, index.json, scores.json (contents: documents.py) 
 
 import json
 import os
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from engines.results import read_results
-from scoring import case_table, documents, index
-from scoring.cases import ERROR, Case, Joined, Problem, groups, join
+import numpy as np
+
+from scoring import calibration, case_table, documents, index, stats
+from scoring.answers import PENDING
+from scoring.cases import Cases, Problem, Sheet
 from scoring.editions import Edition, edition
 from scoring.errors import ScoreError
-from scoring.index import Value
+from scoring.estimates import Estimate
+from scoring.loading import CASES, Reading, load
 from scoring.native import entry
-from scoring.scorers import is_unjudged
-from scoring.tracks import TrackScore, score_tracks
+from scoring.scorers import unjudged
 from suite_builder.catalog import benchmarks as catalog
 from suite_builder.suite import Suite
 
-SUMMARY, INDEX, SCORES, CASES = "benchmark-summary.json", "index.json", "scores.json", "cases.parquet"
-RESULTS_A_STEP = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """Progress event: so many lines of the results file are read."""
-
-    lines: int
+SUMMARY, INDEX, SCORES = "benchmark-summary.json", "index.json", "scores.json"
+MISSING_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,140 +59,127 @@ def score(
     out: Path,
     engine_name: str,
     reference: Path | None = None,
-    emit: Emit | None = None,
+    emit: Emit = lambda _event: None,
+    strict: bool = False,
+    draws: int = stats.DRAWS,
 ) -> Scores:
     """Score a results file under the suite's edition and write the score files into `out`.
 
     Args:
         reference: results of another run, whose values on the same cases stand beside each score.
+        strict: invalid results are errors everywhere; otherwise base benchmarks count them, as published.
+        draws: resamples for the intervals; 0 for none.
 
     Raises:
         ResultsError: a results file is missing or malformed.
         SuiteError: a row is malformed.
         ScoreError: no result belongs to the suite, a row cannot be scored, or `out` cannot be written.
     """
-    emit = emit or (lambda _event: None)
     rules = edition(suite.edition.id)
-    joined = join(suite.labels(), _counting(read_results(results), emit), rules.benchmark)
-    compared = reference and join(suite.labels(), read_results(reference), rules.benchmark)
-    if joined.statuses and not joined.counted:
-        raise ScoreError(
-            f"none of the {len(joined.statuses):,} results in {results} belongs to a row that edition {rules.id}"
-            f" reads in {suite.name}; give the --suite-dir and --edition of the run"
-        )
-    scores = _score(suite, rules, joined, compared, engine_name, emit)
-    _write(out, scores, rules, joined.cases)
+    cases = load(suite, results, rules, strict, emit)
+    compared = reference and load(suite, reference, rules, strict, gold=cases.gold)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with _replacing(out / CASES) as table, ThreadPoolExecutor(1) as background:
+            written = background.submit(case_table.write, table, cases, results)
+            scores = _score(suite, rules, cases, compared, engine_name, emit, draws)
+            written.result()
+        _write(out, scores)
+    except OSError as error:
+        reason = error.strerror or error
+        raise ScoreError(f"cannot write the scores into {out}: {reason}; free some space or give --out") from None
     return scores
 
 
-def _counting(rows: Iterator[dict], emit: Emit) -> Iterator[dict]:
-    for number, row in enumerate(rows, start=1):
-        if number % RESULTS_A_STEP == 0:
-            emit(Reading(number))
-        yield row
-
-
 def _score(
-    suite: Suite, rules: Edition, joined: Joined, compared: Joined | None, engine_name: str, emit: Emit
+    suite: Suite, rules: Edition, cases: Cases, compared: Cases | None, engine_name: str, emit: Emit, draws: int
 ) -> Scores:
-    reference = compared and {case.run_id: case for case in compared.cases}
-    by_benchmark = _by_benchmark(rules, joined.cases)
-    entries, track_scores = [], {}
-    for number, (catalog_id, cases) in enumerate(by_benchmark.items(), start=1):
-        entries.append(entry(catalog_id, cases[0].dataset, rules.benchmark(catalog_id), cases, reference))
-        if catalog_id in rules.track_scored:
-            track_scores[catalog_id] = score_tracks(catalog_id, cases)
-        emit(Scoring(number, len(by_benchmark)))
-    absent = [catalog_id for catalog_id in (*rules.panel, *rules.shown) if catalog_id not in by_benchmark]
-    empty = [entry(catalog_id, catalog()[catalog_id].dataset, rules.benchmark(catalog_id), []) for catalog_id in absent]
-    values = _values(rules, {report["catalog_id"]: report for report in entries + empty}, track_scores)
-    summary = documents.summary(rules, engine_name, joined, entries)
-    indexed = documents.index_document(rules, values, index.build(rules, values), track_scores)
-    scores = documents.scores_document(rules, engine_name, joined, entries + empty, values, indexed)
+    sheets, reference = cases.sheets(), compared.sheets() if compared else {}
+    entries = []
+    for number, (catalog_id, sheet) in enumerate(sheets.items(), start=1):
+        entries.append(entry(catalog_id, sheet.dataset, rules.benchmark(catalog_id), sheet, reference.get(catalog_id)))
+        emit(Scoring(number, len(sheets)))
+    absent = [catalog_id for catalog_id in (*rules.panel, *rules.shown) if catalog_id not in sheets]
+    empty = [entry(catalog_id, catalog()[catalog_id].dataset, rules.benchmark(catalog_id), None) for catalog_id in absent]
+    estimates = {key: Estimate.of(rules, key, sheets.get(key)) for key in (*rules.panel, *rules.shown)}
+    older = [catalog_id for area in rules.frozen_panel for catalog_id in area.benchmarks]
+    values = dict.fromkeys(older, index.track_value(None, is_rounded=False))
+    values |= {catalog_id: estimate.published() for catalog_id, estimate in estimates.items()}
+    summary = documents.summary(rules, engine_name, cases.answers, entries)
+    indexed = documents.index_document(rules, values, index.build(rules, values), estimates)
+    scores = documents.scores_document(rules, engine_name, cases.answers, entries + empty, values, indexed)
     scores["generated_utc"] = datetime.now(UTC).isoformat(timespec="seconds")
     if suite.partial:
         scores["partial_suite"] = True
-    if joined.problems:
-        scores["invalid"] = [asdict(problem) for problem in joined.problems]
-    return Scores(summary, indexed, scores, _warnings(suite, rules, joined, absent), joined.problems)
+    documents.add_chance_on_rows(scores, rules, sheets, estimates)
+    if draws:
+        groups = {catalog_id: sheet.groups for catalog_id, sheet in sheets.items()}
+        (drawn,) = stats.draw_all([estimates], groups, draws)
+        documents.add_intervals(scores, stats.intervals(rules, values, drawn), draws)
+    scores["calibration"] = calibration.of_run(sheets, rules)
+    if cases.invalid:
+        scores["invalid"] = [asdict(problem) for problem in cases.problems]
+    return Scores(summary, indexed, scores, list(_warnings(suite, rules, cases, sheets, absent)), cases.problems)
 
 
-def _by_benchmark(rules: Edition, cases: list[Case]) -> dict[int, list[Case]]:
-    """Cases by catalog id: base benchmarks in order of first appearance, then the added ones by id."""
-    members = defaultdict(list)
-    for case in cases:
-        members[case.catalog_id].append(case)
-    added = sorted(catalog_id for catalog_id in members if rules.benchmark(catalog_id).added)
-    base = [catalog_id for catalog_id in members if catalog_id not in added]
-    return {catalog_id: members[catalog_id] for catalog_id in base + added}
-
-
-def _values(rules: Edition, reports: dict[int, dict], track_scores: dict[int, TrackScore | None]) -> dict[int, Value]:
-    """What every benchmark of the index, counted or only shown, brings to it."""
-    values = {
-        catalog_id: _value(rules, catalog_id, reports[catalog_id], track_scores.get(catalog_id))
-        for catalog_id in (*rules.panel, *rules.shown)
-    }
-    older = [catalog_id for area in rules.frozen_panel for catalog_id in area.benchmarks]
-    return dict.fromkeys(older, index.track_value(None, rounded=False)) | values
-
-
-def _value(rules: Edition, catalog_id: int, report: dict, tracks: TrackScore | None) -> Value:
-    rule, chance = rules.value_rule(catalog_id), rules.chance[catalog_id]
-    if rule == "track":
-        return index.track_value(tracks, rules.format > 1, chance)
-    return index.native_value(rule, report["score"], report["answered"], report["requests"], chance)
-
-
-def _warnings(suite: Suite, rules: Edition, joined: Joined, absent: list[int]) -> list[str]:
+def _warnings(
+    suite: Suite, rules: Edition, cases: Cases, sheets: dict[int, Sheet], absent: list[int]
+) -> Iterator[str]:
     """What a reader must know to read the numbers right."""
-    warnings = []
-    known = suite.excluded.union(case.run_id for case in joined.cases)
-    strangers = [run_id for run_id in joined.statuses if run_id not in known]
-    if not joined.statuses:
-        warnings.append("the results file holds no results: every request counts as pending")
-    if strangers:
-        warnings.append(
-            f"{len(strangers):,} results belong to no row that edition {rules.id} reads and are not scored,"
-            f" first {strangers[0]}"
+    answers, problems = cases.answers, cases.problems
+    if not answers.status.any() and not answers.others.counts:
+        yield "the results file holds no results: every request counts as pending"
+    elif pending := _pending(cases):
+        yield pending
+    if answers.others.strangers:
+        yield (
+            f"{answers.others.strangers:,} results belong to no row that edition {rules.id} reads and are not scored,"
+            f" first {answers.others.first}"
         )
-    if joined.problems:
-        errors = sum(problem.counted_as == ERROR for problem in joined.problems)
-        first = joined.problems[0]
-        warnings.append(
-            f"{len(joined.problems):,} results are invalid ({errors:,} of them counted as errors),"
-            f" first {first.run_id}: {first.problem}"
+    if answers.repeated:
+        yield (
+            f"{len(answers.repeated):,} run ids have several results that differ, of which the last counts,"
+            f" first {answers.repeated[0]}"
         )
-    unjudged = sum(is_unjudged(group) for group in groups(case for case in joined.cases if "qrels" in case.scoring))
-    if unjudged:
-        warnings.append(f"{unjudged:,} retrieval queries have no relevant document: left out of means, 0 in the index")
-    unknown = {case.catalog_id for case in joined.cases} - catalog().keys()
+    if problems:
+        errors = sum(problem.counted_as == "error" for problem in problems)
+        yield (
+            f"{len(problems):,} results are invalid ({errors:,} of them counted as errors),"
+            f" first {problems[0].run_id}: {problems[0].problem}"
+        )
+    without = sum(unjudged(sheet) for key, sheet in sheets.items() if "qrels" in rules.benchmark(key).block)
+    if without:
+        yield f"{without:,} retrieval queries have no relevant document: left out of means, 0 in the index"
+    unknown = sheets.keys() - catalog().keys()
     if unknown:
-        warnings.append(
+        yield (
             f"catalog ids {', '.join(map(str, sorted(unknown)))} are no benchmarks of the suite:"
             " scored by accuracy of fields, in no index"
         )
     missing = sum(catalog_id in absent for catalog_id in rules.panel)
     if missing:
-        warnings.append(
+        yield (
             f"{missing} of {len(rules.panel)} benchmarks of the index have no rows in this suite and count as 0:"
             f" the index is not that of edition {rules.id}"
         )
-    return warnings
 
 
-def _write(out: Path, scores: Scores, rules: Edition, cases: list[Case]) -> None:
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        for name, document in ((SUMMARY, scores.summary), (INDEX, scores.index), (SCORES, scores.scores)):
-            text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-            with _replacing(out / name) as temporary:
-                temporary.write_text(text, "utf-8")
-        with _replacing(out / CASES) as temporary:
-            case_table.write(temporary, cases, rules)
-    except OSError as error:
-        reason = error.strerror or error
-        raise ScoreError(f"cannot write the scores into {out}: {reason}; free some space or give --out") from None
+def _pending(cases: Cases) -> str | None:
+    """Which benchmarks have requests without a result."""
+    columns = cases.gold.columns
+    missing = np.flatnonzero(cases.answers.status == PENDING).tolist()
+    if not missing:
+        return None
+    counts = Counter(f"{columns.catalog_id[position]} {columns.dataset[position]}" for position in missing)
+    named = [f"{name} ({count:,})" for name, count in counts.most_common(MISSING_SHOWN)]
+    more = f" and {len(counts) - len(named)} more benchmarks" if len(counts) > len(named) else ""
+    return f"{len(missing):,} of {len(cases.gold):,} requests have no result and count as wrong: {', '.join(named)}{more}"
+
+
+def _write(out: Path, scores: Scores) -> None:
+    for name, document in ((SUMMARY, scores.summary), (INDEX, scores.index), (SCORES, scores.scores)):
+        with _replacing(out / name) as temporary:
+            temporary.write_text(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n", "utf-8")
 
 
 @contextmanager

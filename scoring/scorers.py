@@ -1,131 +1,161 @@
-"""From the cases of one benchmark (or one of its tracks) to a number: which fields and groups a metric is fed with.
+"""Metrics over cases: which fields and groups a metric is fed with.
 
-Each scorer takes a sequence of cases and returns a number or a dictionary of numbers; None stands for a value that
-these cases do not give. The native report feeds whole cases only (every request of the group is ok). Track scores are
-made of all cases, so their scorers count a case that is not whole as wrong.
+Scorers of benchmark values give an estimator (estimators.py), which has an exact value and one on every resample of the
+groups; scorers of details give numbers or a dictionary of numbers, None for what these cases do not give. The native
+report feeds whole cases only (every request of the group is ok). Track scores are made of all cases, so their scorers
+count a case that is not whole as wrong.
 """
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
+import numpy as np
+
 from scoring import metrics
-from scoring.cases import Case, Field, groups
+from scoring.cases import Sheet
+from scoring.estimators import LabelF1, MacroMean, Mean
 from scoring.metrics import mean
 
-Cases = Sequence[Case]
-YES = "yes"
+YES, TRUE = "yes", 1  # the key of a choice, and the place of `true` among the options of a noul
 FORECAST_FIELD = "answer"
 ROUTING_OBJECTIVES = ("quality", "cost_aware")
 
 
-def fields(cases: Cases) -> Iterator[Field]:
-    """All scored fields in order."""
-    return (field for case in cases for field in case.fields)
+def of_fields(cases: Sheet, values: np.ndarray, fact: str | None = None) -> Mean | MacroMean:
+    """Mean of a value a field; with `fact` the mean over clusters of requests that share that fact."""
+    if fact is None:
+        return Mean(values, cases.group_of_field)
+    codes: dict[Any, int] = {}
+    clusters = np.array([codes.setdefault(value, len(codes)) for value in cases.facts(fact)], int)
+    return MacroMean(values, cases.group_of_field, clusters[cases.request])
 
 
-def only(case: Case, question: str) -> Field:
-    """The field of a case that has this question."""
-    return next(field for field in case.fields if field.question == question)
+def of_requests(cases: Sheet, values: Iterable[float]) -> Mean:
+    """Mean of a value a request."""
+    return Mean(np.array(list(values), float), cases.group)
 
 
-def answers(cases: Cases) -> tuple[list, list]:
-    """Gold answers and predictions of all fields, as option keys."""
-    return [field.gold for field in fields(cases)], [field.prediction for field in fields(cases)]
+def of_groups(cases: Sheet, value: Callable[[np.ndarray], float]) -> Mean:
+    """Mean of a value a group; `value` takes the places of the group's requests."""
+    members = group_members(cases)
+    return Mean(np.array(list(map(value, members.values())), float), np.array(list(members), int))
 
 
-def labels(cases: Cases) -> tuple[list[str], list[str]]:
-    """Gold and predicted label texts of all fields."""
-    return (
-        [field.label(field.gold) for field in fields(cases)],
-        [field.label(field.prediction) for field in fields(cases)],
-    )
+def group_members(cases: Sheet) -> dict[int, np.ndarray]:
+    """Group number -> places of its requests in this sheet."""
+    order = np.argsort(cases.group, kind="stable")
+    numbers, starts = np.unique(cases.group[order], return_index=True)
+    return dict(zip(numbers.tolist(), np.split(order, starts[1:]), strict=True)) if len(order) else {}
+
+
+def asked(cases: Sheet, question: str) -> np.ndarray:
+    """Places of the fields of a question that every request has, in the order of requests."""
+    return np.flatnonzero(np.array(cases.questions) == question)
 
 
 # Native report and track scores
 
 
-def accuracy(cases: Cases, fact: str | None = None) -> float | None:
-    """Share of right fields; with `fact` the mean over clusters of rows that share that fact."""
-    return _field_means(cases, lambda case, field: case.whole and field.hit, fact)
+def accuracy(cases: Sheet, fact: str | None = None) -> Mean | MacroMean:
+    """Share of right fields; with `fact` the mean over its clusters."""
+    return of_fields(cases, cases.hit & cases.whole[cases.request], fact)
 
 
-def _field_means(cases: Cases, value: Callable[[Case, Field], float], fact: str | None = None) -> float | None:
-    values = [value(case, field) for case in cases for field in case.fields]
-    if fact is None:
-        return mean(values)
-    return metrics.macro_mean(values, [case.facts.get(fact) for case in cases for _field in case.fields])
-
-
-def case_exact_accuracy(cases: Cases) -> float | None:
+def case_exact_accuracy(cases: Sheet) -> Mean:
     """Share of groups with every field right."""
-    return mean(group[0].whole and all(field.hit for field in fields(group)) for group in groups(cases))
+    exact = np.bincount(cases.group_of_field, ~cases.hit, cases.groups) + np.bincount(cases.group, ~cases.whole, cases.groups)
+    present = np.unique(cases.group)
+    return Mean(exact[present] == 0, present)
 
 
-def routed_quality(cases: Cases) -> float | None:
+def routed_quality(cases: Sheet) -> Mean:
     """Mean quality of what was chosen for question `quality`."""
-    return mean(routing_outcome(case, "quality")["quality"] if case.whole else 0.0 for case in cases)
-
-
-def routing_outcome(case: Case, objective: str) -> dict[str, float]:
-    """What the option chosen for one of ROUTING_OBJECTIVES gives; cost counts only when the objective is cost-aware."""
-    penalty = 0.0 if objective == "quality" else case.scoring["cost_penalty_per_usd"]
-    return metrics.routing(case.scoring["outcomes"], only(case, objective).prediction, penalty)
+    keys = [cases.cases.predicted_key(place) for place in cases.fields[asked(cases, "quality")]]
+    chosen = zip(cases.blocks, keys, cases.whole, strict=True)
+    return of_requests(cases, (block["outcomes"][key]["quality"] if whole else 0.0 for block, key, whole in chosen))
 
 
 # Native report
 
 
-def macro_f1(cases: Cases) -> float | None:
+def macro_f1(cases: Sheet) -> LabelF1:
     """Macro-F1 over the labels that occur."""
-    return metrics.macro_f1(*labels(cases))
+    return LabelF1(*cases.label_codes(), cases.group_of_field)
 
 
-def review_f1(cases: Cases) -> float | None:
-    """Mean over reviews (groups) of the F1 of `yes` over all fields of the review."""
-    return mean(metrics.review_f1(*answers(group), YES) for group in groups(cases))
+def review_f1(cases: Sheet) -> Mean:
+    """Mean over reviews (groups) of the F1 of `yes` over all fields of the review; 1 when neither gold nor predictions
+    have any."""
+    gold, predicted = _said_yes(cases)
+    present = np.unique(cases.group)
+
+    def count(fields: np.ndarray) -> np.ndarray:
+        return np.bincount(cases.group_of_field, fields, cases.groups)[present]
+
+    hits, seen = count(gold & predicted), count(gold) + count(predicted)
+    return Mean(np.where(seen > 0, 2 * hits / np.maximum(seen, 1), 1.0), present)
 
 
-def positive_micro_f1(cases: Cases) -> float:
+def _said_yes(cases: Sheet) -> tuple[np.ndarray, np.ndarray]:
+    """Whether the gold answer and the prediction of a field are the key `yes`."""
+    has_yes = cases.yes >= 0
+    return has_yes & (cases.gold == cases.yes), has_yes & (cases.predicted == cases.yes)
+
+
+def _f1(gold: np.ndarray, predicted: np.ndarray, groups: np.ndarray, missing: np.ndarray | None = None) -> LabelF1:
+    """F1 of what holds in gold and predictions."""
+    return LabelF1(gold.astype(int), predicted.astype(int), groups, np.array([1]), missing)
+
+
+def positive_micro_f1(cases: Sheet) -> float:
     """F1 of `yes` over all fields pooled."""
-    return metrics.binary_f1(*answers(cases), YES)
+    return _f1(*_said_yes(cases), cases.group_of_field).value()
 
 
-def positive_f1_by_field(cases: Cases) -> dict[str, float]:
+def positive_f1_by_field(cases: Sheet) -> dict[str, float]:
     """F1 of `yes` per question key, for the keys whose golds are all yes or no."""
-    by_question = defaultdict(list)
-    for field in fields(cases):
-        by_question[field.question].append(field)
+    gold, predicted = _said_yes(cases)
+    questions, groups = np.array(cases.questions), cases.group_of_field
+    keys = [cases.cases.gold.key(place, right) for place, right in zip(cases.fields, cases.gold, strict=True)]
+    binary = np.isin(keys, [YES, "no"])
     return {
-        question: metrics.binary_f1([field.gold for field in asked], [field.prediction for field in asked], YES)
-        for question, asked in by_question.items()
-        if {field.gold for field in asked} <= {YES, "no"}
+        question: _f1(gold[own], predicted[own], groups[own]).value()
+        for question in dict.fromkeys(cases.questions)
+        if binary[own := questions == question].all()
     }
 
 
-def category_macro_f1(cases: Cases) -> float | None:
+def category_macro_f1(cases: Sheet) -> float | None:
     """Mean of `positive_f1_by_field`."""
     return mean(positive_f1_by_field(cases).values())
 
 
-def true_f1(cases: Cases) -> float:
+def true_f1(cases: Sheet) -> LabelF1:
     """F1 of the noul answer true."""
-    return metrics.binary_f1(*answers(cases), True)
+    return _f1(cases.gold == TRUE, cases.predicted == TRUE, cases.group_of_field)
 
 
-def rankings(cases: Cases) -> list[dict[str, float | None]]:
-    """Every retrieval measure of every query (group)."""
-    return [ranking_measures(group) for group in groups(cases)]
-
-
-def ranking_measures(group: Cases) -> dict[str, float | None]:
-    """The chunks of a query are merged: document -> probability of `yes` of the field that stands for it."""
-    block = group[0].scoring
-    qrels, scorable, retrieved = block["qrels"], block["scorable_ids"], block["retrieved_ids"]
-    probabilities = {
-        case.scoring["field_to_document"][field.question]: field.p_yes for case in group for field in case.fields
+def rankings(cases: Sheet) -> dict[int, dict[str, float | None]]:
+    """Every retrieval measure of every whole query, by group number."""
+    whole = cases.select(cases.whole)
+    starts = np.searchsorted(whole.request, np.arange(len(whole) + 1))
+    return {
+        number: whole.cached(int(whole.positions[members[0]]), partial(_ranking_measures, whole, members, starts))
+        for number, members in group_members(whole).items()
     }
+
+
+def _ranking_measures(cases: Sheet, members: np.ndarray, starts: np.ndarray) -> dict[str, float | None]:
+    """The chunks of a query are merged: document -> probability of `yes` of the field that stands for it."""
+    block, probabilities = cases.cases.gold.scoring(cases.positions[members[0]]), {}
+    for request in members:
+        documents = cases.cases.gold.scoring(cases.positions[request])["field_to_document"]
+        fields = range(starts[request], starts[request + 1])
+        probabilities |= {documents[cases.questions[place]]: float(cases.p_yes[place]) for place in fields}
+    qrels, scorable, retrieved = block["qrels"], block["scorable_ids"], block["retrieved_ids"]
     ranking = metrics.rank(probabilities, scorable)
     first_stage = metrics.rank(metrics.retrieval_probabilities(retrieved), scorable)
     return {
@@ -140,164 +170,183 @@ def ranking_measures(group: Cases) -> dict[str, float | None]:
     }
 
 
-def is_unjudged(group: Cases) -> bool:
-    """Whether a query has no relevant document at all, so that no ranking of it can be measured."""
-    qrels = group[0].scoring["qrels"]
-    return not metrics.relevant(qrels, qrels)
+def unjudged(cases: Sheet) -> int:
+    """Number of queries without any relevant document, so that no ranking of them can be measured."""
+    blocks = cases.blocks
+    firsts = (blocks[members[0]]["qrels"] for members in group_members(cases).values())
+    return sum(not metrics.relevant(qrels, qrels) for qrels in firsts)
 
 
-def means(measured: Sequence[dict[str, float | None]]) -> dict[str, float | None]:
+def means(measured: Iterable[dict[str, float | None]]) -> dict[str, float | None]:
     """Mean of each measure over the cases that have it."""
-    names = dict.fromkeys(name for measures in measured for name in measures)
-    return {name: mean(measures[name] for measures in measured if measures.get(name) is not None) for name in names}
+    values = defaultdict(list)
+    for measures in measured:
+        for name, value in measures.items():
+            values[name].append(value)
+    return {name: mean(value for value in own if value is not None) for name, own in values.items()}
 
 
-def ndcg(cases: Cases) -> float | None:
+def ndcg(cases: Sheet) -> Mean:
     """Mean nDCG@10 over the queries that have a relevant document."""
-    return means(rankings(cases)).get("ndcg_at_10")
+    values = {number: measures["ndcg_at_10"] for number, measures in rankings(cases).items()}
+    known = {number: value for number, value in values.items() if value is not None}
+    return Mean(np.array(list(known.values()), float), np.array(list(known), int))
 
 
-def ranking_means(cases: Cases) -> dict[str, float | None]:
+def ranking_means(cases: Sheet) -> dict[str, float | None]:
     """Mean of every retrieval measure."""
-    return means(rankings(cases))
+    return means(rankings(cases).values())
 
 
-def routing_means(cases: Cases) -> dict[str, float | None]:
-    """Means of what the choices for both objectives give."""
-    return means([_both_outcomes(case) for case in cases])
-
-
-def _both_outcomes(case: Case) -> dict[str, float]:
+def routing_means(cases: Sheet) -> dict[str, float | None]:
+    """Means of what the choices for both objectives give; cost counts only when the objective is cost-aware."""
     return {
         f"{objective}_{name}": value
         for objective in ROUTING_OBJECTIVES
-        for name, value in routing_outcome(case, objective).items()
+        for name, value in means(_routes(cases, objective)).items()
     }
 
 
-def chess_regret(cases: Cases) -> dict[str, float | None]:
+def _routes(cases: Sheet, objective: str) -> Iterator[dict[str, float]]:
+    for block, place in zip(cases.blocks, cases.fields[asked(cases, objective)].tolist(), strict=True):
+        penalty = 0.0 if objective == "quality" else block["cost_penalty_per_usd"]
+        yield metrics.routing(block["outcomes"], cases.cases.predicted_key(place), penalty)
+
+
+def chess_regret(cases: Sheet) -> dict[str, float | None]:
     """Mean value lost by the move."""
-    return {
-        "value_regret": mean(
-            metrics.value_regret(case.scoring["values"], field.prediction) for case in cases for field in case.fields
-        )
-    }
+    return {"value_regret": mean(metrics.value_regret(block["values"], key) for block, key in _choices(cases))}
 
 
-def consensus_regret(cases: Cases) -> dict[str, float | None]:
+def consensus_regret(cases: Sheet) -> dict[str, float | None]:
     """Mean normalized rank lost by the choice."""
-    return {
-        "normalized_rank_regret": mean(
-            metrics.rank_regret(case.scoring["summed_ranks"], field.prediction, case.scoring["panel_size"])
-            for case in cases
-            for field in case.fields
-        )
-    }
+    regrets = (metrics.rank_regret(block["summed_ranks"], key, block["panel_size"]) for block, key in _choices(cases))
+    return {"normalized_rank_regret": mean(regrets)}
 
 
-def forecast(case: Case) -> tuple[float, bool]:
-    """Probability of yes, and whether yes came true."""
-    field = only(case, FORECAST_FIELD)
-    return field.p_yes, field.gold == YES
+def _choices(cases: Sheet) -> Iterator[tuple[dict, str]]:
+    """Scoring block and chosen option of every field."""
+    blocks = cases.blocks
+    return ((blocks[request], key) for request, key in zip(cases.request, cases.predicted_keys(), strict=True))
 
 
-def brier(cases: Cases) -> float | None:
+def _forecasts(cases: Sheet) -> tuple[np.ndarray, np.ndarray]:
+    """Probability of yes, and whether yes came true, by request."""
+    fields = asked(cases, FORECAST_FIELD)
+    return cases.p_yes[fields], (cases.gold == cases.yes)[fields]
+
+
+def brier(cases: Sheet) -> Mean:
     """Mean Brier score."""
-    return mean(metrics.brier(*forecast(case)) for case in cases)
+    return of_requests(cases, metrics.brier(*_forecasts(cases)))
 
 
-def forecast_means(cases: Cases) -> dict[str, float | None]:
+def forecast_means(cases: Sheet) -> dict[str, float | None]:
     """Mean Brier score, log loss and accuracy of p >= 0.5."""
-    forecasts = [forecast(case) for case in cases]
+    probability, happened = _forecasts(cases)
     return {
-        "brier": brier(cases),
-        "log_loss": mean(metrics.log_loss(*made) for made in forecasts),
-        "accuracy": mean((probability >= 0.5) == happened for probability, happened in forecasts),
+        "brier": brier(cases).value(),
+        "log_loss": mean(map(metrics.log_loss, probability.tolist(), happened.tolist())),
+        "accuracy": mean((probability >= 0.5) == happened),
     }
 
 
-def subgroups(members: Callable[[Case], Iterator[tuple[Any, float]]], cases: Cases) -> dict[str, dict]:
-    """Count and mean per subgroup, names sorted. `members` gives (subgroup, value) pairs of a case."""
-    values = defaultdict(list)
-    for case in cases:
-        for name, value in members(case):
-            values[str(name)].append(value)
-    return {name: {"n": len(values[name]), "mean": mean(values[name])} for name in sorted(values)}
+def subgroups(names: Callable[[Sheet], Sequence], values: Callable[[Sheet], np.ndarray], cases: Sheet) -> dict[str, dict]:
+    """Count and mean of a value a field per subgroup, names sorted. `names` gives the subgroup by field."""
+    members = defaultdict(list)
+    for name, value in zip(names(cases), values(cases).tolist(), strict=True):
+        members[str(name)].append(value)
+    return {name: {"n": len(members[name]), "mean": mean(members[name])} for name in sorted(members)}
 
 
-def hits_of_fact(fact: str, case: Case) -> Iterator[tuple[Any, bool]]:
-    """By a fact of the row."""
-    return ((case.facts.get(fact), field.hit) for field in case.fields)
+def hits(cases: Sheet) -> np.ndarray:
+    """Whether a field is right."""
+    return cases.hit
 
 
-def hits_of_role(case: Case) -> Iterator[tuple[Any, bool]]:
-    """By role of the question: what stands before the colon in `question_roles`."""
-    roles = case.facts.get("question_roles", {})
-    return ((roles.get(field.question, "").partition(":")[0], field.hit) for field in case.fields)
+def by_fact(fact: str, cases: Sheet) -> list:
+    """A fact of the row, by field."""
+    facts = cases.facts(fact)
+    return [facts[request] for request in cases.request]
 
 
-def brier_of_kind(case: Case) -> Iterator[tuple[str, float]]:
+def by_role(cases: Sheet) -> list[str]:
+    """Role of the question, by field: what stands before the colon in `question_roles`."""
+    roles = cases.facts("question_roles")
+    return [
+        (roles[request] or {}).get(question, "").partition(":")[0]
+        for request, question in zip(cases.request, cases.questions, strict=True)
+    ]
+
+
+def by_kind(cases: Sheet) -> list[str]:
     """`joint` forecasts are about two things at once and have a direction; the others are `scalar`."""
-    yield "scalar" if case.facts.get("direction") is None else "joint", metrics.brier(*forecast(case))
+    return ["scalar" if direction is None else "joint" for direction in cases.facts("direction")]
+
+
+def brier_terms(cases: Sheet) -> np.ndarray:
+    """Brier score by request."""
+    return metrics.brier(*_forecasts(cases))
 
 
 # Track scores
 
 
-def raw_ndcg(cases: Cases) -> float:
+def raw_ndcg(cases: Sheet) -> Mean:
     """Mean nDCG@10 over all queries; 0 for one that is not whole or has no relevant document."""
-    return mean((ranking_measures(group)["ndcg_at_10"] or 0.0) if group[0].whole else 0.0 for group in groups(cases))
+    measured = rankings(cases)
+    present = np.unique(cases.group)
+    values = [(measured.get(number) or {}).get("ndcg_at_10") or 0.0 for number in present.tolist()]
+    return Mean(np.array(values, float), present)
 
 
-def chance_ndcg(cases: Cases) -> float:
+def chance_ndcg(cases: Sheet) -> Mean:
     """Mean expected nDCG@10 of random orders."""
-    blocks = (group[0].scoring for group in groups(cases))
-    return mean(metrics.expected_ndcg(block["scorable_ids"], block["qrels"]) for block in blocks)
+    blocks = cases.blocks
+    return of_groups(
+        cases, lambda members: metrics.expected_ndcg(blocks[members[0]]["scorable_ids"], blocks[members[0]]["qrels"])
+    )
 
 
-def chance_quality(cases: Cases) -> float:
+def chance_quality(cases: Sheet) -> Mean:
     """Mean quality of a random option."""
-    return mean(mean(outcome["quality"] for outcome in case.scoring["outcomes"].values()) for case in cases)
+    return of_requests(cases, (mean(outcome["quality"] for outcome in block["outcomes"].values()) for block in cases.blocks))
 
 
-def chance_exact(cases: Cases) -> float:
+def chance_exact(cases: Sheet) -> Mean:
     """Mean over groups of the chance that random answers are all right."""
-    return mean(math.prod(1 / len(field.options) for field in fields(group)) for group in groups(cases))
+    starts = np.searchsorted(cases.request, np.arange(len(cases) + 1))
+    chances = (1 / cases.options).tolist()
+    return of_groups(
+        cases, lambda members: math.prod(math.prod(chances[starts[one] : starts[one + 1]]) for one in members)
+    )
 
 
-def chance_hits(cases: Cases, fact: str | None = None) -> float:
-    """Mean of 1 / options; with `fact` the mean over its clusters."""
-    return _field_means(cases, lambda _case, field: 1 / len(field.options), fact)
+def chance_hits(cases: Sheet, fact: str | None = None) -> Mean | MacroMean:
+    """Mean of accepted options / options; with `fact` the mean over its clusters."""
+    return of_fields(cases, cases.accepted / cases.options, fact)
 
 
-def chance_accepted(cases: Cases) -> float:
-    """Mean of accepted options / options."""
-    return _field_means(cases, lambda _case, field: len(field.accepted) / len(field.options))
-
-
-def raw_macro_f1(cases: Cases) -> float:
+def raw_macro_f1(cases: Sheet) -> LabelF1:
     """Macro-F1 over all option labels of the track, unanswered fields in every denominator."""
-    universe = {label for field in fields(cases) for label in field.options.values()}
-    return metrics.conservative_macro_f1(*labels(_whole(cases)), universe, _missing(cases))
+    gold, predicted = cases.label_codes()
+    answered = cases.whole[cases.request]
+    groups = cases.group_of_field
+    return LabelF1(gold[answered], predicted[answered], groups[answered], cases.all_labels(), groups[~answered])
 
 
-def raw_yes_f1(cases: Cases) -> float:
+def raw_yes_f1(cases: Sheet) -> LabelF1:
     """F1 of `yes`, unanswered fields in the denominator."""
-    return metrics.binary_f1(*answers(_whole(cases)), YES, _missing(cases))
-
-
-def _whole(cases: Cases) -> list[Case]:
-    return [case for case in cases if case.whole]
-
-
-def _missing(cases: Cases) -> int:
-    return sum(len(case.fields) for case in cases if not case.whole)
+    gold, predicted = _said_yes(cases)
+    answered = cases.whole[cases.request]
+    groups = cases.group_of_field
+    return _f1(gold[answered], predicted[answered], groups[answered], groups[~answered])
 
 
 # Chance on the rows of an added benchmark
 
 
-def chance_true_f1(cases: Cases) -> float | None:
+def chance_true_f1(cases: Sheet) -> float | None:
     """Expected F1 of random answers: p / (p + 0.5), p the share of true golds."""
-    share = mean(field.gold is True for field in fields(cases))
+    share = mean(cases.gold == TRUE)
     return share and share / (share + 0.5)

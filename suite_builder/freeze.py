@@ -1,11 +1,12 @@
 """From rows to frozen lines: which groups edition 0.1 selects, and the `_evaluation` block that ends every line."""
 
-import json
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import reduce
 from pathlib import Path
 from typing import Any, TypeVar
+
+import orjson
 
 from suite_builder.catalog import Benchmark
 from suite_builder.rows import frozen_json, payload_text, sha256_text
@@ -30,8 +31,8 @@ def base_lines(benchmark: Benchmark, normalized: Mapping[str, Path]) -> Iterator
 
 def _rows(normalized: Mapping[str, Path]) -> Iterator[tuple[str, dict]]:
     for track, path in normalized.items():
-        with path.open(encoding="utf-8", newline="\n") as lines:
-            yield from ((track, json.loads(line)) for line in lines)
+        with path.open("rb") as lines:
+            yield from ((track, orjson.loads(line)) for line in lines)
 
 
 def group_id(row: Mapping) -> str:

@@ -28,6 +28,7 @@ ROWS = "rows.jsonl"
 KEY = "key.json"
 FORMAT = 2
 ROWS_A_GROUP = 4096
+UNIQUE = ("run_id", "payload_sha256")
 
 _INTEGERS = {"catalog_id": pa.int32(), "proxy_tokens": pa.int32()}
 SCHEMA = pa.schema(
@@ -88,11 +89,11 @@ class RowIndex:
                 columns = [batch.column(name).to_pylist() for name in names]
                 yield from map(Label, *columns)
 
-    def columns(self, names: Sequence[str]) -> dict[str, list]:
-        """Columns of all labels in file order, by name of a `Label` field; equal texts are one object."""
-        texts = [name for name in names if SCHEMA.field(name).type == pa.string()]
-        table = pq.read_table(self.folder / LABELS, columns=list(names), read_dictionary=texts)
-        return {name: _values(table[name]) for name in names}
+    def columns(self, names: Sequence[str]) -> pa.Table:
+        """Columns of all labels in file order, by name of a `Label` field; texts that may repeat are dictionary columns."""
+        repeated = [name for name in names if SCHEMA.field(name).type == pa.string() and name not in UNIQUE]
+        with pq.ParquetFile(self.folder / LABELS, read_dictionary=repeated) as file:
+            return file.read(list(names)).unify_dictionaries()
 
     @cached_property
     def _places(self) -> tuple[list[int], list[int]]:
@@ -125,17 +126,6 @@ class RowIndex:
         os.close(self._file)
         if self._temporary:
             self._temporary.cleanup()
-
-
-def _values(column: pa.ChunkedArray) -> list:
-    """Python values of a column; of a dictionary column each text is made once."""
-    values = []
-    for chunk in column.chunks:
-        if pa.types.is_dictionary(chunk.type):
-            values += chunk.dictionary.to_numpy(zero_copy_only=False)[chunk.indices.to_numpy()].tolist()
-        else:
-            values += chunk.to_pylist()
-    return values
 
 
 def build(suite: Suite, folder: Path) -> None:

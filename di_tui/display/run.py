@@ -88,16 +88,17 @@ class JsonRunDisplay(Display):
                 write_line({"event": "ready", "engine": event.engine, "completed": snapshot.done, "total": snapshot.total})
             case events.Answer() if time.monotonic() - self._last_progress >= SECONDS_BETWEEN_PROGRESS_LINES:
                 self._last_progress = time.monotonic()
-                write_line({"event": "progress", **_progress(self.monitor.snapshot())})
+                write_line({"event": "progress", **progress_record(self.monitor.snapshot())})
             case events.Paused() | events.Resumed():
                 write_line({"event": type(event).__name__.lower()})
             case events.Notice():
                 write_line({"event": "notice", "text": event.text})
             case events.Ended():
-                write_line({"event": event.state, **_progress(self.monitor.snapshot()), "error": event.reason})
+                write_line({"event": event.state, **progress_record(self.monitor.snapshot()), "error": event.reason})
 
 
-def _progress(snapshot: Snapshot) -> dict[str, Any]:
+def progress_record(snapshot: Snapshot) -> dict[str, Any]:
+    """What a progress line says of a run."""
     return {
         "engine": snapshot.engine,
         "completed": snapshot.done,

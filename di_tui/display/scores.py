@@ -12,7 +12,9 @@ from di_tui.display.table import Column, fitting_table, shorten
 from scoring.report import Scores
 from suite_builder.suite import Suite
 
+KEYS = ("engine", "edition", "decision_index", "raw_index", "interval", "complete", "counts")
 BAR_WIDTH = 12
+HEADLINES = ("balanced_skill", "balanced_raw")  # the latter of edition 0.1
 NAME_WIDTH = 24
 METRIC_WIDTH = 24
 
@@ -21,14 +23,15 @@ COLUMNS = {
     "id": Column("#", "right"),
     "name": Column("Area / benchmark"),
     "answered": Column("answered", "right"),
-    "metric": Column("metric", "left", 136),
+    "metric": Column("metric", "left", 164),
     "raw": Column("raw", "right"),
     "fields": Column("fields", "right"),
     "chance": Column("chance", "right"),
     "skill": Column("skill", "right"),
-    "bar": Column("", "left", 96),
+    "interval": Column("95 % interval", "right", 112),
+    "bar": Column("", "left", 126),
     "coverage": Column("cov.", "right"),
-    "median": Column("median", "right", 108),
+    "median": Column("median", "right", 96),
 }
 
 
@@ -36,7 +39,7 @@ def show_scores(scores: Scores, suite: Suite, out: Path, as_json: bool) -> None:
     """Print the result of a scoring as one JSON line, or as a table and what to know about it."""
     document = scores.scores
     if as_json:
-        summary = {key: document.get(key) for key in ("engine", "edition", "decision_index", "raw_index", "complete", "counts")}
+        summary = {key: document.get(key) for key in KEYS}
         write_line({"event": "scored", **summary, "partial_suite": suite.partial, "warnings": scores.warnings, "out": str(out)})
         return
     console = Console(highlight=False)
@@ -51,7 +54,11 @@ def show_scores(scores: Scores, suite: Suite, out: Path, as_json: bool) -> None:
 
 def _headline(document: dict[str, Any]) -> Text:
     edition = document.get("edition", "0.1")
-    line = Text.assemble((f"Decision Index {edition}: {document['decision_index']:.2f}", "bold"), f"  {document['engine']}")
+    line = Text.assemble((f"Decision Index {edition}: {document['decision_index']:.2f}", "bold"))
+    if "interval" in document:
+        low, high = document["interval"][HEADLINES[edition == "0.1"]]
+        line.append(f" ({low:.2f} – {high:.2f})")
+    line.append(f"  {document['engine']}")
     if "raw_index" in document:
         line.append(f"  raw {document['raw_index']:.2f}  breadth {document['scores']['breadth_skill']:.2f}")
     return line
@@ -79,7 +86,13 @@ def _area_row(area: dict[str, Any], present: int) -> dict[str, Text | str]:
     name = Text(area["label"], style="bold")
     if present < area["n"]:
         name.append(f" {present}/{area['n']}", style="dim")
-    return {"name": name, "skill": _share(area["skill"]), "bar": bar(area["skill"]), "coverage": f"{area['coverage']:.0%}"}
+    return {
+        "name": name,
+        "skill": _share(area["skill"]),
+        "interval": _interval(area),
+        "bar": bar(area["skill"]),
+        "coverage": f"{area['coverage']:.0%}",
+    }
 
 
 def _benchmark_row(entry: dict[str, Any]) -> dict[str, Text | str]:
@@ -93,6 +106,7 @@ def _benchmark_row(entry: dict[str, Any]) -> dict[str, Text | str]:
         "fields": _share(entry["fields"]),
         "chance": _share(entry.get("chance")),
         "skill": _share(skill),
+        "interval": _interval(entry),
         "bar": bar(skill),
         "coverage": "–" if coverage is None else f"{coverage:.0%}",
         "median": latency(entry["median_ms"]),
@@ -101,6 +115,11 @@ def _benchmark_row(entry: dict[str, Any]) -> dict[str, Text | str]:
 
 def _share(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
+
+
+def _interval(entry: dict[str, Any]) -> str:
+    """Interval of the skill."""
+    return " – ".join(map(_share, entry["interval"]["skill"])) if "interval" in entry else "–"
 
 
 def bar(share: float | None) -> str:

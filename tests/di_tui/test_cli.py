@@ -248,7 +248,10 @@ def test_wrong_usage_exits_with_2(di_tui, arguments, tmp_path):
 
 
 SUITE_COMMANDS = "rebuild sources import verify sample status".split()
-COMMANDS = ("run", "score", "pipeline", "demo", "doctor", *(f"suite {name}" for name in SUITE_COMMANDS))
+SCORE_COMMANDS = ("score", "compare", "calibration", "board", "editions")
+COMMANDS = (
+    *("run", "pipeline", "demo", "doctor", "watch", "runs"), *SCORE_COMMANDS, *(f"suite {name}" for name in SUITE_COMMANDS)
+)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

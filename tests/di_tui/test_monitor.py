@@ -3,7 +3,7 @@ import time
 import pytest
 
 from di_tui.display.run import duration, latency
-from di_tui.monitor import LatencyHistogram, Monitor
+from di_tui.monitor import LatencyHistogram, Monitor, RateHistory
 from engines import events
 
 
@@ -48,6 +48,20 @@ def test_time_left_goes_by_work_not_by_request_count(monkeypatch):
     assert monitor.snapshot().eta == pytest.approx(0.1)
 
 
+def test_time_left_does_not_grow_in_a_pause():
+    clock = [0.0]
+    monitor = Monitor(clock=lambda: clock[0])
+    monitor.take(events.Ready("e", 0.0, (plan(1, 2),)))
+    clock[0] = 1.0
+    monitor.take(answer(wall_ms=1000.0))
+    monitor.take(events.Paused())
+    clock[0] = 100.0
+    assert monitor.snapshot().eta == pytest.approx(1.0)
+    monitor.take(events.Resumed())
+    clock[0] = 101.0
+    assert monitor.snapshot().eta == pytest.approx(2.0)
+
+
 def test_quantiles_are_right_to_two_percent():
     histogram = LatencyHistogram()
     assert histogram.quantile(0.5) is None
@@ -66,3 +80,54 @@ def test_durations_are_short(seconds, text):
 
 def test_latencies_are_short():
     assert [latency(value) for value in (None, 0.123, 71.4, 1240)] == ["–", "0.12 ms", "71 ms", "1,240 ms"]
+
+
+def test_events_of_the_past_count_at_their_time():
+    monitor = Monitor(clock=lambda: 1000.0)
+    monitor.take(events.Ready("e", 0.0, (plan(1, 200),)), at=900.0)
+    for second in range(100):
+        monitor.take(answer(), at=900.0 + second)
+    live = monitor.snapshot()
+    assert (live.elapsed, live.rate) == (100.0, pytest.approx(30 / 30))
+    assert live.benchmarks[0].rate == live.rate
+    monitor.take(events.Ended("failed", 100, 200), at=950.0)
+    over = monitor.snapshot()
+    assert (over.phase, over.elapsed, over.rate) == ("failed", 50.0, 2.0)
+
+
+def test_what_earlier_sessions_did_is_no_rate_of_this_one():
+    monitor = Monitor(clock=lambda: 1010.0)
+    monitor.take(events.Ready("e", 0.0, ()), at=1000.0)
+    monitor.plan([plan(1, 0)])
+    monitor.take(answer(), at=500.0)
+    monitor.take(answer(), at=1005.0)
+    snapshot = monitor.snapshot()
+    assert (snapshot.done, snapshot.total, sum(snapshot.history)) == (2, 0, 1.0)
+    monitor.plan([plan(1, 10)])
+    assert (monitor.snapshot().done, monitor.snapshot().total) == (2, 10)
+
+
+def test_a_replaced_answer_is_counted_once():
+    monitor = Monitor()
+    monitor.take(events.Ready("e", 0.0, (plan(1, 2),)))
+    monitor.take(answer(status="error", error="oops"))
+    monitor.take_back(1, "error", 10)
+    monitor.take(answer())
+    snapshot = monitor.snapshot()
+    assert (snapshot.done, snapshot.counts["error"], snapshot.counts["ok"]) == (1, 0, 1)
+
+
+@pytest.mark.parametrize("seconds", [1, 50, 500, 50_000])
+def test_a_rate_history_stays_small_and_loses_nothing(seconds):
+    history = RateHistory()
+    for second in range(seconds):
+        history.add(float(second))
+    rates = history.rates(float(seconds))
+    assert len(rates) <= 120
+    assert set(rates[: seconds // int(history.bin_seconds)]) == {1.0}
+
+
+def test_a_silent_end_shows_in_the_history():
+    history = RateHistory()
+    history.add(0.5)
+    assert history.rates(5.0) == (1.0, 0.0, 0.0, 0.0, 0.0)

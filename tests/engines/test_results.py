@@ -1,4 +1,5 @@
 import gzip
+import math
 import resource
 from datetime import UTC, datetime
 
@@ -8,7 +9,7 @@ import pytest
 from suites import make_row, row_line
 
 from engines.base import Abstained, Answered, Unsupported
-from engines.results import Checkpoint, ResultsError, Timing, encode, read_results, result_row
+from engines.results import Checkpoint, ResultsError, Timing, encode, read_results, result_lines, result_row
 from suite_builder.rows import Request
 
 REQUEST = Request.from_line(row_line(make_row(44, 1)))
@@ -144,3 +145,30 @@ def test_every_line_survives_a_round_trip(tmp_path):
     checkpoint.append([encode(row)])
     checkpoint.close()
     assert list(read_results(path)) == [orjson.loads(orjson.dumps(row))]
+
+
+def test_nan_in_a_line_is_read_as_a_number_and_still_refused_where_a_run_goes_on(tmp_path):
+    path = tmp_path / "results.jsonl"
+    path.write_bytes(line("a") + b'{"run_id":"b","status":"ok","response":{"p":NaN,"q":-Infinity}}\n' + line("c"))
+    rows = list(read_results(path))
+    assert [row["run_id"] for row in rows] == ["a", "b", "c"]
+    assert math.isnan(rows[1]["response"]["p"]) and rows[1]["response"]["q"] == -math.inf
+    with pytest.raises(ResultsError, match="results.jsonl, line 2: not valid JSON"):
+        Checkpoint(path)
+
+
+def test_parts_of_a_file_hold_the_lines_that_begin_in_them(tmp_path):
+    path = tmp_path / "results.jsonl"
+    content = line("a") + b"\n" + line("b", text="x" * 50) + line("c")
+    path.write_bytes(content)
+    whole = list(result_lines(path))
+    assert [content[at : at + len(text)] for at, text in whole] == [text for _at, text in whole]
+    for cut in range(len(content) + 1):
+        assert [*result_lines(path, 0, cut), *result_lines(path, cut)] == whole
+
+
+def test_a_malformed_line_is_numbered_in_packed_files_and_parts_too(tmp_path):
+    packed = tmp_path / "results.jsonl.gz"
+    packed.write_bytes(gzip.compress(line("a") + b"\n" + b"{oops\n" + line("b")))
+    with pytest.raises(ResultsError, match="results.jsonl.gz, line 3: "):
+        list(read_results(packed))

@@ -4,11 +4,14 @@ tests/fixtures/golden is a copy of ../shared/golden (random words); the board fi
 """
 
 import json
+from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from scoring import index
+from scoring import documents, index
+from scoring.answers import OK, Answers, Others
 from scoring.editions import edition
 from scoring.metrics import skill
 from scoring.report import INDEX, SCORES, SUMMARY, score
@@ -99,3 +102,59 @@ def test_skill_follows_from_raw_and_published_chance(edition_id):
         for catalog_id in fixed_chance:
             board = entrant["benchmarks"][str(catalog_id)]["board"]
             assert skill(board["raw"], rules.chance[catalog_id]) == pytest.approx(board["skill"], abs=1.5e-4)
+
+
+# Edition 0.3: the published public index of eleven entrants, and the complete score files of two of them.
+
+BOARD_0_3 = load(GOLDEN / "real-board-0.3.json")["entrants"]
+SCORE_SETS = ("real-jebadiah-27b-v2-1", "real-jebadiah-9b-v2-1")
+
+
+@pytest.mark.parametrize("entrant", BOARD_0_3.values(), ids=BOARD_0_3)
+def test_the_public_index_of_0_3_follows_from_its_benchmarks(entrant):
+    rules = edition("0.3")
+    figures = {int(catalog_id): values for catalog_id, values in entrant["benchmarks"].items()}
+    assert figures.keys() == set(rules.panel)
+    values = {catalog_id: index.Value(**own, chance=None, rule="") for catalog_id, own in figures.items()}
+    assert index.build(rules, values).scores["balanced_skill"] == pytest.approx(entrant["public_index"], abs=0.01)
+
+
+@pytest.mark.parametrize("entrant", BOARD_0_3.values(), ids=BOARD_0_3)
+def test_skills_of_0_3_follow_from_raw_values_and_chance(entrant):
+    rules = edition("0.3")
+    for catalog_id in set(rules.panel) - {2, 30, 36}:
+        own = entrant["benchmarks"][str(catalog_id)]
+        if (catalog_id, own["raw"]) != (39, 0.9608):  # the one published pair that does not fit the formula
+            assert skill(own["raw"], rules.chance[catalog_id]) == pytest.approx(own["skill"], abs=1.5e-4)
+
+
+@pytest.mark.parametrize("name", SCORE_SETS)
+def test_complete_score_files_of_0_3_follow_from_their_own_benchmark_values(name):
+    rules = edition("0.3")
+    summary, indexed, scores = (load(GOLDEN / f"{name}-{kind}.json") for kind in ("benchmark-summary", "index", "scores"))
+    entries = {entry["catalog_id"]: entry for entry in summary["benchmarks"]}
+    values = {}
+    for catalog_id in (*rules.panel, *rules.shown):
+        entry, shown = entries[catalog_id], indexed["benchmarks"][str(catalog_id)]
+        if rules.value_rule(catalog_id) == "track":
+            own = (shown[key] for key in ("raw", "skill", "coverage", "random"))
+            values[catalog_id] = index.Value(*own, "track", tracks=shown["tracks"])
+        else:
+            chance = rules.chance[catalog_id]
+            rule, counts = rules.value_rule(catalog_id), (entry["answered"], entry["requests"])
+            values[catalog_id] = index.native_value(rule, entry["score"], *counts, chance)
+    got = documents.index_document(rules, values, index.build(rules, values), {})
+    assert differences(indexed, got) == []
+    answers = stand_in_answers(summary, scores)
+    got = documents.scores_document(rules, "x", answers, summary["benchmarks"], values, got)
+    expected = {key: value for key, value in scores.items() if key not in ("generated_utc", "latency_ms")}
+    assert differences(expected, got) == []
+    assert documents.summary(rules, "x", answers, [])["counts"] == summary["counts"]
+
+
+def stand_in_answers(summary, scores):
+    """As many ok answers as the edition counts, and the other results of the run."""
+    counted = scores["completed"]
+    others = Others(counts=Counter(ok=summary["counts"]["ok"] - counted))
+    empty = np.zeros(0)
+    return Answers(np.full(counted, OK), np.full(counted, np.nan), *[empty] * 5, others=others)

@@ -2,8 +2,10 @@
 
 import math
 import random
+from fractions import Fraction
 from itertools import permutations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,6 +26,25 @@ def test_mean_is_exact_where_a_running_sum_is_not():
     values = [1e16, 1.0, -1e16]
     assert metrics.mean(values) == 1 / 3
     assert metrics.mean([]) is None
+
+
+@given(st.lists(st.floats(-1e12, 1e12), min_size=1, max_size=40))
+def test_mean_is_the_nearest_number_to_the_exact_mean(values):
+    assert metrics.mean(values) == float(sum(map(Fraction, values)) / len(values))
+
+
+def test_numbers_and_arrays_of_draws_follow_the_same_rules():
+    raws, chances = np.array([0.75, 0.4, 1.0, 0.12346]), np.array([0.5, 0.5, 1.0, 0.0])
+    singly = [metrics.skill(raw, chance) for raw, chance in zip(raws.tolist(), chances.tolist(), strict=True)]
+    assert metrics.skill(raws, chances) == pytest.approx(singly)
+    assert metrics.rounded(raws) == pytest.approx([round(raw, 4) for raw in raws.tolist()])
+    assert metrics.clip(np.array([-0.1, 0.5, 1.1])).tolist() == [0.0, 0.5, 1.0]
+
+
+def test_what_is_not_drawn_is_left_out_of_a_mean_of_arrays():
+    tracks = [np.array([0.5, np.nan, np.nan]), np.array([1.0, 1.0, np.nan])]
+    assert metrics.middle(tracks).tolist() == [0.75, 1.0, 0.0]
+    assert metrics.known(tracks[0], 7.0).tolist() == [0.5, 7.0, 7.0]
 
 
 def test_macro_mean_counts_a_cluster_once():

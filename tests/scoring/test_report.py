@@ -1,13 +1,11 @@
 """The score job beyond the golden numbers: partial suites, invalid results, odd files, and what is written."""
 
-import gzip
 import json
 import shutil
-from functools import cache
-from pathlib import Path
 
 import orjson
 import pytest
+from golden import GOLDEN, SUITE_0_2, bent, golden_lines, results_of, scored_run_ids, with_answer, write_lines
 
 from engines.results import ResultsError
 from scoring.errors import ScoreError
@@ -15,18 +13,12 @@ from scoring.report import CASES, INDEX, SCORES, SUMMARY, Reading, Scoring, scor
 from suite_builder.row_index import FOLDER, RowIndex, build
 from suite_builder.suite import Suite
 
-GOLDEN = Path(__file__).parents[1] / "fixtures" / "golden"
-RESULTS = GOLDEN / "results" / "near-perfect" / "results.jsonl.gz"
-
-
-def golden_lines(path):
-    with gzip.open(path) as stream:
-        return [orjson.loads(line) for line in stream]
+RESULTS = results_of("near-perfect")
 
 
 @pytest.fixture
 def suite():
-    return Suite.open(GOLDEN / "suite-0.2", "0.2.1")
+    return Suite.open(SUITE_0_2, "0.2.1")
 
 
 @pytest.fixture(scope="module")
@@ -35,32 +27,8 @@ def results():
     return golden_lines(RESULTS)
 
 
-def write_lines(path, rows):
-    path.write_bytes(b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows))
-    return path
-
-
-@cache
-def scored_run_ids():
-    return {label.run_id for label in Suite.open(GOLDEN / "suite-0.2", "0.2.1").labels()}
-
-
-def bent(results, catalog_id, **changes):
-    """The results with the first scored row of a benchmark changed; also that row's run id."""
-    first = next(row for row in results if row["catalog_id"] == catalog_id and row["run_id"] in scored_run_ids())
-    return [{**row, **changes} if row is first else row for row in results], first["run_id"]
-
-
-def with_answer(results, catalog_id, **changes):
-    """As `bent`, with the first answer of the row changed."""
-    row = next(row for row in results if row["run_id"] == bent(results, catalog_id)[1])
-    question, answer = next(iter(row["response"]["answers"].items()))
-    answers = {**row["response"]["answers"], question: {**answer, **changes}}
-    return bent(results, catalog_id, response={**row["response"], "answers": answers})
-
-
 def score_rows(suite, rows, folder):
-    return score(suite, write_lines(folder / "results.jsonl", rows), folder, "bent")
+    return score(suite, write_lines(folder / "results.jsonl", rows), folder, "bent", draws=20)
 
 
 def entry(scored, catalog_id):
@@ -69,7 +37,7 @@ def entry(scored, catalog_id):
 
 def partial_suite(folder, *catalog_ids):
     """A loose rows file with some benchmarks only."""
-    rows = golden_lines(GOLDEN / "suite-0.2" / "selected-rows.jsonl.gz")
+    rows = golden_lines(SUITE_0_2 / "selected-rows.jsonl.gz")
     kept = [row for row in rows if row["_evaluation"]["catalog_id"] in catalog_ids]
     return Suite.from_rows_file(write_lines(folder / "rows.jsonl", kept), "0.2.1")
 
@@ -125,7 +93,7 @@ def test_area_of_a_partial_suite_is_the_weighted_mean_with_zeros(tmp_path):
 
 
 def test_headline_of_an_absent_track_falls_back_to_the_mean_over_tracks(tmp_path):
-    rows = golden_lines(GOLDEN / "suite-0.2" / "selected-rows.jsonl.gz")
+    rows = golden_lines(SUITE_0_2 / "selected-rows.jsonl.gz")
     kept = [row for row in rows if row["_evaluation"]["track"] in ("iSarcasmEval-C-En", "iSarcasmEval-C-Ar")]
     suite = Suite.from_rows_file(write_lines(tmp_path / "rows.jsonl", kept), "0.2.1")
     value = score(suite, RESULTS, tmp_path, "x").index["benchmarks"]["40"]
@@ -134,7 +102,7 @@ def test_headline_of_an_absent_track_falls_back_to_the_mean_over_tracks(tmp_path
 
 
 def test_benchmark_with_only_untracked_rows_counts_as_zero(tmp_path):
-    rows = golden_lines(GOLDEN / "suite-0.2" / "selected-rows.jsonl.gz")
+    rows = golden_lines(SUITE_0_2 / "selected-rows.jsonl.gz")
     kept = [row for row in rows if row["_evaluation"]["track"] == "iSarcasmEval-B-En"]
     suite = Suite.from_rows_file(write_lines(tmp_path / "rows.jsonl", kept), "0.2.1")
     value = score(suite, RESULTS, tmp_path, "x").index["benchmarks"]["40"]
@@ -188,7 +156,7 @@ def test_malformed_line_is_named_by_number(suite, tmp_path):
 
 
 def test_row_without_its_scoring_block_is_named(tmp_path):
-    rows = golden_lines(GOLDEN / "suite-0.2" / "selected-rows.jsonl.gz")
+    rows = golden_lines(SUITE_0_2 / "selected-rows.jsonl.gz")
     row = next(row for row in rows if row["_evaluation"]["catalog_id"] == 6)
     suite = Suite.from_rows_file(write_lines(tmp_path / "rows.jsonl", [{**row, "scoring": {"outcomes": {}}}]), "0.2.1")
     with pytest.raises(ScoreError, match=f"row {row['_evaluation']['run_id']}: .* lacks cost_penalty_per_usd"):
@@ -202,10 +170,10 @@ def test_unwritable_folder_is_one_line(suite, tmp_path):
 
 
 def test_the_label_file_gives_the_same_scores_as_the_rows(suite, tmp_path):
-    copy = Suite.open(shutil.copytree(GOLDEN / "suite-0.2", tmp_path / "suite"), "0.2.1")
+    copy = Suite.open(shutil.copytree(SUITE_0_2, tmp_path / "suite"), "0.2.1")
     build(copy, copy.directory / FOLDER)
     assert RowIndex.of(copy)
-    results = GOLDEN / "results" / "gappy" / "results.jsonl.gz"
+    results = results_of("gappy")
     from_labels, from_rows = score(copy, results, tmp_path / "a", "x"), score(suite, results, tmp_path / "b", "x")
     assert (from_labels.summary, from_labels.index) == (from_rows.summary, from_rows.index)
     assert (tmp_path / "a" / CASES).read_bytes() == (tmp_path / "b" / CASES).read_bytes()
@@ -295,7 +263,7 @@ def test_queries_without_relevant_documents_are_counted(tmp_path):
 
 
 def test_unknown_catalog_ids_are_scored_by_accuracy_beside_the_index(tmp_path):
-    rows = golden_lines(GOLDEN / "suite-0.2" / "selected-rows.jsonl.gz")
+    rows = golden_lines(SUITE_0_2 / "selected-rows.jsonl.gz")
     kept = [row for row in rows if row["_evaluation"]["catalog_id"] == 25]
     for row in kept:
         row["_evaluation"]["catalog_id"] = 999
@@ -312,3 +280,141 @@ def test_reference_that_misses_a_case_gives_no_comparison(suite, results, tmp_pa
     scored = score(suite, RESULTS, tmp_path, "x", reference)
     assert entry(scored, 3)["reference_same_cases"] is None
     assert entry(scored, 4)["reference_same_cases"] == entry(scored, 4)["score"]
+
+
+@pytest.mark.parametrize("catalog_id", [3, 57])
+def test_strict_counts_every_invalid_answer_as_an_error(suite, results, tmp_path, catalog_id):
+    rows, run_id = with_answer(results, catalog_id, probabilities={"option_0": 0.9, "option_1": 0.9})
+    path = write_lines(tmp_path / "results.jsonl", rows)
+    scored = score(suite, path, tmp_path, "x", strict=True, draws=0)
+    assert entry(scored, catalog_id)["errors"] == 1
+    assert [(problem.run_id, problem.counted_as) for problem in scored.invalid] == [(run_id, "error")]
+
+
+def literal_nan(results, catalog_id):
+    """The file as bytes, with NaN, which is no JSON, for every probability of a benchmark's first answer."""
+    rows, run_id = with_answer(results, catalog_id, probabilities={"yes": "NAN", "no": "NAN"})
+    text = b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows)
+    return text.replace(b'"NAN"', b"NaN"), run_id
+
+
+def test_nan_in_a_line_is_a_counted_invalid_result_and_the_file_is_read(suite, results, tmp_path):
+    content, run_id = literal_nan(results, 1)
+    (tmp_path / "results.jsonl").write_bytes(content)
+    scored = score(suite, tmp_path / "results.jsonl", tmp_path, "x", draws=0)
+    assert [problem.run_id for problem in scored.invalid] == [run_id]
+    assert "is not finite" in scored.invalid[0].problem
+    assert any("1 results are invalid" in warning for warning in scored.warnings)
+    assert entry(scored, 1)["answered"] == entry(score_rows(suite, results, tmp_path), 1)["answered"]
+
+
+def test_nan_forecasts_and_documents_are_errors(suite, results, tmp_path):
+    for catalog_id in (2, 36, 48):
+        content, run_id = literal_nan(results, catalog_id)
+        (tmp_path / "results.jsonl").write_bytes(content)
+        scored = score(suite, tmp_path / "results.jsonl", tmp_path, "x", draws=0)
+        assert entry(scored, catalog_id)["errors"] == 1
+        assert [(problem.run_id, problem.counted_as) for problem in scored.invalid] == [(run_id, "error")]
+
+
+def test_run_ids_with_different_results_are_counted_and_asking_an_error_again_is_not(suite, results, tmp_path):
+    later, run_id = with_answer(results, 3, choice="option_1")
+    other = next(row for row in later if row["run_id"] == run_id)
+    failed, _run_id = bent(results, 4, status="error", response=None)
+    again = [*failed, *[row for row in results if row["catalog_id"] == 4], *results[:3]]
+    assert not any("run ids have several" in warning for warning in score_rows(suite, again, tmp_path).warnings)
+    scored = score_rows(suite, [*again, other], tmp_path)
+    assert f"1 run ids have several results that differ, of which the last counts, first {run_id}" in scored.warnings
+
+
+def test_a_file_cut_in_the_middle_of_a_line_scores_what_is_whole(suite, results, tmp_path):
+    whole = write_lines(tmp_path / "results.jsonl", results[:600]).read_bytes()
+    (tmp_path / "results.jsonl").write_bytes(whole[:-100])
+    scored = score(suite, tmp_path / "results.jsonl", tmp_path, "x", draws=0)
+    assert sum(scored.summary["counts"].values()) == 599
+    assert any("requests have no result and count as wrong" in warning for warning in scored.warnings)
+
+
+def test_a_packed_file_cut_in_the_middle_is_named(suite, tmp_path):
+    (tmp_path / "results.jsonl.gz").write_bytes(RESULTS.read_bytes()[:20000])
+    with pytest.raises(ResultsError, match="cannot read .*results.jsonl.gz"):
+        score(suite, tmp_path / "results.jsonl.gz", tmp_path, "x")
+
+
+# Editions
+
+
+def suite_0_3(folder):
+    """The golden suite with new GSM8K rows, as a partial suite of edition 0.3."""
+    shutil.copytree(SUITE_0_2, folder)
+    rows = golden_lines(folder / "selected-rows.jsonl.gz")
+    renewed = [row for row in rows if row["_evaluation"]["catalog_id"] == 30]
+    for row in renewed:
+        row["_evaluation"]["run_id"] = f"v0.3-gsm8k:{row['_evaluation']['run_id']}"
+    write_lines(folder / "gsm8k-rows.jsonl", renewed)
+    (folder / "manifest.json").write_text(json.dumps({"edition": "release-v3", "partial": True}))
+    return Suite.open(folder, "0.3"), [row["_evaluation"]["run_id"] for row in renewed]
+
+
+def test_an_older_run_under_0_3_says_what_is_missing(results, tmp_path):
+    suite, renewed = suite_0_3(tmp_path / "suite")
+    scored = score(suite, write_lines(tmp_path / "results.jsonl", results), tmp_path, "x", draws=0)
+    assert scored.scores["edition"] == "0.3"
+    assert entry(scored, 30)["pending"] == len(renewed)
+    assert "48" not in scored.scores["benchmarks"]
+    assert f"requests have no result and count as wrong: 30 GSM8K ({len(renewed)})" in " ".join(scored.warnings)
+    assert [report["catalog_id"] for report in scored.summary["benchmarks"]][-8:] == [30, 56, 57, 58, 59, 61, 62, 64]
+
+
+def test_results_of_the_new_gsm8k_rows_count_under_0_3(results, tmp_path):
+    suite, renewed = suite_0_3(tmp_path / "suite")
+    old = [row for row in results if row["catalog_id"] == 30]
+    new = [{**row, "run_id": f"v0.3-gsm8k:{row['run_id']}"} for row in old]
+    scored = score(suite, write_lines(tmp_path / "results.jsonl", [*results, *new]), tmp_path, "x", draws=0)
+    usual = score(Suite.open(SUITE_0_2, "0.2.1"), RESULTS, tmp_path / "old", "x", draws=0)
+    assert entry(scored, 30)["answered"] == len(renewed)
+    assert scored.index["benchmarks"]["30"] == usual.index["benchmarks"]["30"]
+
+
+def test_a_0_1_run_under_a_later_edition_says_what_is_missing(suite, results, tmp_path):
+    base = [row for row in results if row["catalog_id"] < 56]
+    scored = score_rows(suite, base, tmp_path)
+    assert entry(scored, 57)["pending"] == 28
+    assert any("58 BBH fixed-option tasks" in warning and "more benchmarks" in warning for warning in scored.warnings)
+
+
+# Chance levels, intervals and calibration in scores.json
+
+
+def test_chance_levels_of_the_rows_stand_beside_the_published_ones(suite, tmp_path):
+    scores = score(suite, RESULTS, tmp_path, "x", draws=0).scores["benchmarks"]
+    assert scores["25"]["chance"] == scores["25"]["chance_on_rows"] == 0.25
+    assert scores["30"]["chance_on_rows"] == 0.175
+    assert scores["61"]["chance_on_rows"] == 0.5
+    assert scores["2"]["chance_on_rows"] == scores["2"]["chance"]
+    assert scores["4"]["chance_on_rows"] is None
+    assert 0 < scores["6"]["chance_on_rows"] < 1
+
+
+def test_intervals_hold_their_value_and_stand_beside_it(suite, tmp_path):
+    scored = score(suite, results_of("middling"), tmp_path, "x", draws=200)
+    document = scored.scores
+    low, high = document["interval"]["balanced_skill"]
+    assert low < document["decision_index"] < high
+    assert document["interval"]["draws"] == 200
+    for area in document["areas"]:
+        assert area["interval"]["skill"][0] <= area["skill"] <= area["interval"]["skill"][1]
+    for catalog_id in (1, 9, 25, 36, 40, 57):
+        own = document["benchmarks"][str(catalog_id)]
+        assert own["interval"]["raw"][0] <= own["index_raw"] <= own["interval"]["raw"][1]
+
+
+def test_no_draws_give_no_intervals(suite, tmp_path):
+    assert "interval" not in score(suite, RESULTS, tmp_path, "x", draws=0).scores
+
+
+def test_calibration_covers_what_is_right_or_wrong(suite, tmp_path):
+    found = score(suite, RESULTS, tmp_path, "x", draws=0).scores["calibration"]
+    assert {"25", "48", "57"} <= found["benchmarks"].keys()
+    assert not {"2", "6", "36"} & found["benchmarks"].keys()
+    assert found["overall"]["answered"] == sum(own["answered"] for own in found["benchmarks"].values())

@@ -1,0 +1,384 @@
+"""The rows of a suite as an edition reads them, as columns: what answers are read with and held against.
+
+Knows rows and nothing of results. Fields are the scored questions of all requests, one after the other in row order; an
+option is meant by its place among the options of its question.
+"""
+
+import queue
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from itertools import islice
+from operator import attrgetter
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import orjson
+
+from scoring.errors import ScoreError
+from suite_builder.rows import Label, parse_lines
+from suite_builder.suite import Suite, read_lines
+
+NO_OPTION = -1
+LINES_AHEAD = 256
+
+
+class Form(NamedTuple):
+    """The questions of a request: their keys, types and option keys (see `Label.questions`)."""
+
+    names: tuple[str, ...]
+    kinds: tuple[str, ...]
+    keys: tuple[tuple[str, ...], ...]
+
+
+class Rule(Protocol):
+    """What the columns must know of a benchmark. by_label: answers are counted by their label texts."""
+
+    by_label: bool
+
+    def scores(self, question: str, scoring: dict) -> bool:
+        """Whether the answer to a question is scored."""
+
+
+class Coded(NamedTuple):
+    """A text a request: its place among the distinct ones."""
+
+    codes: np.ndarray
+    values: list[str]
+
+    def __getitem__(self, position: int) -> str:
+        return self.values[self.codes[position]]
+
+
+class Columns(NamedTuple):
+    """What `Label` tells of every request; the JSON texts are parsed by `Gold`."""
+
+    run_id: list[str]
+    payload_sha256: list[str]
+    catalog_id: np.ndarray
+    dataset: Coded
+    track: Coded
+    group_id: Coded
+    questions_json: Coded
+    texts_json: Coded
+    gold_json: Coded
+    scoring_json: Coded
+    facts_json: Coded
+
+    def take(self, positions: np.ndarray) -> "Columns":
+        """The requests at these positions."""
+        unique = ([column[position] for position in positions.tolist()] for column in (self.run_id, self.payload_sha256))
+        texts = (Coded(column.codes[positions], column.values) for column in self[3:])
+        return Columns(*unique, self.catalog_id[positions], *texts)
+
+
+class Row(NamedTuple):
+    """A request as cuts look at it."""
+
+    run_id: str
+    catalog_id: int
+    group_id: str
+    scoring_json: str
+
+    @property
+    def scoring(self) -> dict | None:
+        return orjson.loads(self.scoring_json)
+
+
+@dataclass(frozen=True)
+class Gold:
+    """Requests and their scored fields.
+
+    columns: by request. places: run id -> place of the request. forms: the distinct forms, and form: which one a request has.
+    group: by request, a number for benchmark and group id, counted in order of first appearance.
+    starts: where the fields of a request start, with the number of all fields at the end.
+    asked, options, gold, yes: by field, the place of its question in the form, its number of options, and the places of
+        its gold option and of the key `yes` (NO_OPTION where there is none).
+    """
+
+    columns: Columns
+    places: dict[str, int]
+    forms: list[Form]
+    form: np.ndarray
+    group: np.ndarray
+    starts: np.ndarray
+    asked: np.ndarray
+    options: np.ndarray
+    gold: np.ndarray
+    yes: np.ndarray
+    _parsed: dict[tuple[str, int], Any] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, suite: Suite, rule_of: Callable[[int], Rule]) -> "Gold":
+        """The rows that the suite's edition scores.
+
+        Args:
+            rule_of: catalog id -> rule of the benchmark.
+
+        Raises:
+            SuiteError: a malformed or unreadable row.
+            ScoreError: a run id occurs twice.
+        """
+        columns = _columns(suite, rule_of)
+        return cls.of(columns.take(_kept(suite, columns)), rule_of)
+
+    @classmethod
+    def of(cls, columns: Columns, rule_of: Callable[[int], Rule]) -> "Gold":
+        """Fields of requests; raises as `read`."""
+        places = {run_id: place for place, run_id in enumerate(columns.run_id)}
+        if len(places) < len(columns.run_id):
+            raise ScoreError("a run id occurs twice in the rows; import the suite again")
+        partial = np.array(['"unscored_fields"' in text for text in columns.scoring_json.values], bool)
+        unscored = np.where(partial[columns.scoring_json.codes], columns.scoring_json.codes + 1, 0)
+        kinds = (columns.catalog_id, columns.questions_json.codes, columns.gold_json.codes, unscored)
+        first, block = distinct(*kinds)
+        blocks = [
+            _block(
+                rule_of(int(columns.catalog_id[place])),
+                columns.questions_json[place],
+                columns.gold_json[place],
+                columns.scoring_json[place] if unscored[place] else "{}",
+            )
+            for place in first.tolist()
+        ]
+        used, form = np.unique(columns.questions_json.codes, return_inverse=True)
+        lengths = np.array([len(own.asked) for own in blocks], int)
+        fields = spans((np.cumsum(lengths) - lengths)[block], lengths[block])
+        return cls(
+            columns=columns,
+            places=places,
+            forms=[_form(columns.questions_json.values[code]) for code in used.tolist()],
+            form=form,
+            group=distinct(columns.catalog_id, columns.group_id.codes)[1],
+            starts=np.cumsum([0, *lengths[block]]),
+            **{
+                name: np.array([value for own in blocks for value in getattr(own, name)], np.int32)[fields]
+                for name in _Block._fields
+            },
+        )
+
+    def take(self, positions: np.ndarray, rule_of: Callable[[int], Rule]) -> "Gold":
+        """Some of the requests, in this order."""
+        return Gold.of(self.columns.take(positions), rule_of)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    @property
+    def run_ids(self) -> list[str]:
+        return self.columns.run_id
+
+    @property
+    def catalog_id(self) -> np.ndarray:
+        return self.columns.catalog_id
+
+    @cached_property
+    def request(self) -> np.ndarray:
+        """By field, the position of its request."""
+        return np.repeat(np.arange(len(self)), np.diff(self.starts))
+
+    def fields_of(self, positions: np.ndarray) -> np.ndarray:
+        """Fields of requests, one request after the other."""
+        return spans(self.starts[positions], np.diff(self.starts)[positions])
+
+    @cached_property
+    def _flat(self) -> tuple[list[str], list[int], list[str], list[int]]:
+        """Questions of all forms and where each form starts, their option keys and where each question starts."""
+        names, first_name, keys, first_key = [], [], [], []
+        for form in self.forms:
+            first_name.append(len(names))
+            names += form.names
+            for own in form.keys:
+                first_key.append(len(keys))
+                keys += own
+        return names, first_name, keys, first_key
+
+    @property
+    def all_questions(self) -> list[str]:
+        """Question keys of all forms; `question` counts in them."""
+        return self._flat[0]
+
+    @property
+    def all_keys(self) -> list[str]:
+        """Option keys of all questions of all forms; `first_key` counts in them."""
+        return self._flat[2]
+
+    @cached_property
+    def question(self) -> np.ndarray:
+        """By field, the place of its question in `all_questions`."""
+        return np.array(self._flat[1], int)[self.form[self.request]] + self.asked
+
+    @cached_property
+    def first_key(self) -> np.ndarray:
+        """By field, the place in `all_keys` where its options start."""
+        return np.array(self._flat[3], int)[self.question]
+
+    def name(self, place: int) -> str:
+        """Key of the question of a field."""
+        return self.all_questions[self.question[place]]
+
+    def key(self, place: int, option: int) -> str:
+        """Key of an option of a field."""
+        return self.all_keys[self.first_key[place] + option]
+
+    def texts(self, place: int) -> list[str]:
+        """Label texts of the options of a field."""
+        return _parse_repeated(self.columns.texts_json[self.request[place]])[self.name(place)]
+
+    def scoring(self, position: int) -> dict:
+        """The scoring block of a request, empty without one."""
+        return self._parse("scoring_json", position) or {}
+
+    def facts(self, position: int) -> dict:
+        """The grouping facts of a request."""
+        return self._parse("facts_json", position)
+
+    def _parse(self, name: str, position: int) -> Any:
+        column: Coded = getattr(self.columns, name)
+        code = column.codes[position]
+        if (name, code) not in self._parsed:
+            self._parsed[name, code] = orjson.loads(column.values[code])
+        return self._parsed[name, code]
+
+
+def spans(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """The numbers from each start on, as many as its length, one span after the other."""
+    return np.arange(lengths.sum()) + np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
+
+
+def distinct(*columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where each distinct combination of values appears first, and by place which of them it is, in that order."""
+    code = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        code = np.unique(code * (column.max(initial=0) + 1) + column, return_inverse=True)[1]
+    _codes, first, inverse = np.unique(code, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return first[order], rank[inverse]
+
+
+def _columns(suite: Suite, rule_of: Callable[[int], Rule]) -> Columns:
+    """All rows of the suite's files, from its label file when it has one."""
+    from suite_builder.row_index import RowIndex  # brings pyarrow, which helpers that read answers do without
+
+    index = RowIndex.of(suite)
+    if index is None:
+        return _columns_of_rows(suite, rule_of)
+    try:
+        table = index.columns(Columns._fields).combine_chunks()
+    finally:
+        index.close()
+    if not len(table):
+        return _columns_of([])
+    unique = (table[name].to_numpy().tolist() for name in Columns._fields[:2])
+    texts = (table[name].chunk(0) for name in Columns._fields[3:])
+    coded = (Coded(text.indices.to_numpy(), text.dictionary.to_pylist()) for text in texts)
+    return Columns(*unique, table["catalog_id"].to_numpy(), *coded)
+
+
+def _columns_of_rows(suite: Suite, rule_of: Callable[[int], Rule]) -> Columns:
+    return _columns_of(
+        Label.from_request(request, with_texts=rule_of(request.catalog_id).by_label)
+        for path in suite.files
+        for _line, request in parse_lines(_ahead(read_lines(path)), str(path))
+    )
+
+
+def _columns_of(labels: Iterable[Label]) -> Columns:
+    columns: list[list] = [[] for _name in Columns._fields]
+    known: list[dict[str, int]] = [{} for _name in Columns._fields[3:]]
+    values = attrgetter(*Columns._fields)
+    for label in labels:
+        own = values(label)
+        for column, value in zip(columns[:3], own[:3], strict=True):
+            column.append(value)
+        for column, codes, text in zip(columns[3:], known, own[3:], strict=True):
+            column.append(codes.setdefault(text, len(codes)))
+    run_ids, payloads, catalog_ids, *coded = columns
+    texts = (Coded(np.array(column, np.int64), list(codes)) for column, codes in zip(coded, known, strict=True))
+    return Columns(run_ids, payloads, np.array(catalog_ids, np.int64), *texts)
+
+
+def _ahead(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """The same lines, read by a thread of its own: unpacking gzip leaves the interpreter free."""
+    batches: queue.Queue = queue.Queue(maxsize=16)
+    left = threading.Event()
+
+    def read() -> None:
+        source = iter(lines)
+        try:
+            while not left.is_set() and (batch := list(islice(source, LINES_AHEAD))):
+                batches.put(batch)
+            batches.put(None)
+        except Exception as error:
+            batches.put(error)
+
+    threading.Thread(target=read, daemon=True).start()
+    try:
+        while (batch := batches.get()) is not None:
+            if isinstance(batch, Exception):
+                raise batch
+            yield from batch
+    finally:
+        left.set()
+        while not batches.empty():  # lets a reader go that waits for room
+            batches.get()
+
+
+def _kept(suite: Suite, columns: Columns) -> np.ndarray:
+    """Positions of the rows that the edition reads and that are not excluded."""
+    kept = np.array([run_id not in suite.excluded for run_id in columns.run_id], bool)
+    for position in np.flatnonzero(np.isin(columns.catalog_id, list(suite.edition.cuts))).tolist():
+        row = columns.run_id[position], int(columns.catalog_id[position]), columns.group_id[position]
+        kept[position] &= suite.edition.reads(Row(*row, columns.scoring_json[position]))
+    return np.flatnonzero(kept)
+
+
+class _Block(NamedTuple):
+    """What requests with the same form, gold answers and scored questions share; see `Gold`."""
+
+    asked: list[int]
+    options: list[int]
+    gold: list[int]
+    yes: list[int]
+
+
+def _block(rule: Rule, questions: str, gold_text: str, scoring_text: str) -> _Block:
+    names, _kinds, keys = _form(questions)
+    gold, scoring = _parse_repeated(gold_text) or {}, _parse_repeated(scoring_text) or {}
+    asked = [place for place, name in enumerate(names) if rule.scores(name, scoring)]
+    return _Block(
+        asked,
+        [len(keys[place]) for place in asked],
+        [_place(keys[place], option_key(gold.get(names[place]))) for place in asked],
+        [_place(keys[place], "yes") for place in asked],
+    )
+
+
+@lru_cache(maxsize=256)
+def _form(text: str) -> Form:
+    questions = orjson.loads(text)
+    return Form(
+        tuple(questions),
+        tuple(kind for kind, _keys in questions.values()),
+        tuple(tuple(keys) for _kind, keys in questions.values()),
+    )
+
+
+@lru_cache(maxsize=256)
+def _parse_repeated(text: str) -> Any:
+    """Benchmarks with one fixed set of options repeat the same text thousands of times; the result is read only."""
+    return orjson.loads(text)
+
+
+def _place(keys: tuple[str, ...], key: str | None) -> int:
+    return keys.index(key) if key in keys else NO_OPTION
+
+
+def option_key(answer: Any) -> str | None:
+    """The option key that a gold answer names: `true` and `false` of a noul, a level of a score."""
+    if answer is None or isinstance(answer, str):
+        return answer
+    return str(answer).lower() if isinstance(answer, bool | int) else None

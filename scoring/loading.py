@@ -1,0 +1,68 @@
+"""The cases of a run: rows as an edition reads them, with the answers of a results file or of the cases.parquet beside it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from scoring import case_table
+from scoring.cases import Cases
+from scoring.editions import Edition
+from scoring.errors import ScoreError
+from scoring.gold import Gold
+from scoring.reading import helpers, read_answers
+from suite_builder.suite import Suite
+
+CASES = "cases.parquet"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Progress event: so many results are read."""
+
+    lines: int
+
+
+def load(
+    suite: Suite,
+    results: Path,
+    rules: Edition,
+    strict: bool = False,
+    emit: Callable[[Reading], None] = lambda _event: None,
+    gold: Gold | None = None,
+) -> Cases:
+    """Read the rows and the answers of a run.
+
+    Args:
+        strict: invalid results are errors everywhere. gold: the rows, where they have been read before.
+
+    Raises:
+        ResultsError: the results file is missing or malformed.
+        SuiteError: a row is malformed.
+        ScoreError: no result belongs to the suite, or a row cannot be scored.
+    """
+    answers = None
+    if case_table.made_from(results.with_name(CASES), results):
+        gold = gold or Gold.read(suite, rules.benchmark)
+        answers = case_table.read(results.with_name(CASES), gold, suite.excluded)
+    if answers is None:
+        with helpers(results) as executor:
+            gold = gold or Gold.read(suite, rules.benchmark)
+            answers = read_answers(results, gold, suite.excluded, executor, _counter(emit))
+    others = answers.others.counts.total()
+    if others and not answers.status.any():
+        raise ScoreError(
+            f"none of the {others:,} results in {results} belongs to a row that edition {rules.id}"
+            f" reads in {suite.name}; give the --suite-dir and --edition of the run"
+        )
+    return Cases.join(gold, answers, rules.benchmark, strict)
+
+
+def _counter(emit: Callable[[Reading], None]) -> Callable[[int], None]:
+    lines = 0
+
+    def count(more: int) -> None:
+        nonlocal lines
+        lines += more
+        emit(Reading(lines))
+
+    return count

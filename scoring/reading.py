@@ -1,0 +1,140 @@
+"""The answers of a results file: large files are read in parts by all cores."""
+
+import multiprocessing
+import os
+import threading
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import contextmanager
+from itertools import islice, pairwise
+from pathlib import Path
+
+import numpy as np
+
+from engines.results import result_lines
+from scoring.answers import ERROR, PROBABILITIES, Answers
+from scoring.decoding import Fields, Key, Part, Reader, decode
+from scoring.gold import Gold
+
+RESULTS_A_STEP = 1000
+BYTES_A_PART = 32_000_000
+MOST_PARTS = 8
+
+
+@contextmanager
+def helpers(path: Path) -> Iterator[Executor | None]:
+    """Processes that help to read a results file, starting up at once; None for a file that one process reads as fast."""
+    count = min(path.stat().st_size // BYTES_A_PART, _cores(), MOST_PARTS) if path.is_file() and path.suffix != ".gz" else 1
+    if count <= 1:
+        yield None
+        return
+    # Spawned, not forked: a fork would copy locks that other threads hold.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(count - 1, context, initializer=_end_with_parent) as executor:
+        for _helper in range(count - 1):
+            executor.submit(_start)
+        yield executor
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _end_with_parent() -> None:
+    def wait() -> None:
+        multiprocessing.parent_process().join()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+def _start() -> None:
+    """Nothing: a helper that can be given this has loaded what it needs."""
+
+
+def read_answers(
+    path: Path,
+    gold: Gold,
+    excluded: Collection[str] = (),
+    executor: Executor | None = None,
+    emit: Callable[[int], None] = lambda _lines: None,
+) -> Answers:
+    """Read a results file; the last result of a run id counts.
+
+    Args:
+        excluded: run ids that are known and not scored. executor: from `helpers`.
+        emit: takes how many more results are read.
+
+    Raises:
+        ResultsError: the file is missing or malformed.
+    """
+    key = Key.of(gold)
+    if executor is None:
+        return _joined(gold, [_read_part(path, 0, None, key, emit)], excluded)
+    size = path.stat().st_size
+    count = executor._max_workers + 1
+    bounds = [size * number // count for number in range(count)] + [size]
+    parts = [executor.submit(_read_part, path, start, stop, key) for start, stop in pairwise(bounds[1:])]
+    first = _read_part(path, 0, bounds[1], key, emit)
+    rest = [part.result() for part in parts]
+    emit(sum(len(part.position) + len(part.others) for part in rest))
+    return _joined(gold, [first, *rest], excluded)
+
+
+def _read_part(
+    path: Path, start: int, stop: int | None, key: Key, emit: Callable[[int], None] = lambda _lines: None
+) -> Part:
+    lines, reader = result_lines(path, start, stop), Reader(key)
+    while batch := [decode(line, path, position) for position, line in islice(lines, RESULTS_A_STEP)]:
+        reader.read(batch)
+        emit(len(batch))
+    return reader.part()
+
+
+def _joined(gold: Gold, parts: list[Part], excluded: Collection[str]) -> Answers:
+    """The last result of every request out of all parts, in file order."""
+    answers = Answers.none(gold)
+    offsets = np.cumsum([0, *(len(part.position) for part in parts)])
+    position = np.concatenate([part.position for part in parts])
+    status = np.concatenate([part.status for part in parts])
+    last = np.full(len(gold), -1)
+    last[position] = np.arange(len(position))  # of repeated positions, the last one stays
+    told = last >= 0
+    answers.status[told] = status[last[told]]
+    answers.wall_ms[told] = np.concatenate([part.wall_ms for part in parts])[last[told]]
+    fields = Fields(*map(np.concatenate, zip(*(part.fields for part in parts), strict=True)))
+    result = np.concatenate([part.fields.result + offset for part, offset in zip(parts, offsets, strict=False)])
+    result, own = result.astype(np.int64), fields.field.astype(np.int64)
+    latest = last[gold.request[own]] == result
+    for name in ("predicted", *PROBABILITIES):
+        getattr(answers, name)[own[latest]] = getattr(fields, name)[latest]
+    for part, offset in zip(parts, offsets, strict=False):
+        for (number, place), text in part.strange.items():
+            if last[gold.request[place]] == number + offset:
+                answers.strange[place] = text
+        for number, problem in part.problems.items():
+            if last[part.position[number]] == number + offset:
+                answers.problems[int(part.position[number])] = problem
+    others = {run_id: told for part in parts for run_id, *told in part.others}
+    for run_id, (other_status, wall_ms) in others.items():
+        answers.others.add(run_id, other_status, wall_ms, excluded)
+    answers.repeated = [gold.run_ids[place] for place in _repeated(position, status, result, fields)]
+    return answers
+
+
+def _repeated(position: np.ndarray, status: np.ndarray, result: np.ndarray, fields: Fields) -> list[int]:
+    """Positions of requests that have a final result (any but an error) followed by another one that differs."""
+    order = np.argsort(position, kind="stable")
+    pairs = np.flatnonzero(np.diff(position[order]) == 0)
+    pairs = pairs[status[order[pairs]] != ERROR]
+    if not len(pairs):
+        return []
+    by_result = np.argsort(result, kind="stable")
+    values = np.column_stack(fields[1:]).astype(float)[by_result]
+    bounds = np.searchsorted(result[by_result], np.arange(len(position) + 1))
+
+    def told(number: int) -> tuple:
+        return status[number], values[bounds[number] : bounds[number + 1]].tobytes()
+
+    differing = (order[place] for place in pairs if told(order[place]) != told(order[place + 1]))
+    return list(dict.fromkeys(int(position[number]) for number in differing))
