@@ -31,6 +31,7 @@ def assert_published(recipe: ModuleType, shared: Path, folder: Path) -> None:
     assert sha256(frozen) == benchmark.frozen_sha256
     rows = [orjson.loads(line) for line in frozen.open("rb")]
     assert len(rows) == benchmark.requests
+    assert len({row["_evaluation"]["group_id"] for row in rows}) == benchmark.cases
     assert sum(len(row["questions"]) for row in rows) == benchmark.fields
     published = published_requests(shared, benchmark.catalog_id)
     built = {row["_evaluation"]["run_id"]: row["_evaluation"] for row in rows}
