@@ -39,7 +39,7 @@ def test_a_lock_of_a_dead_process_is_stale(run_dir):
 def test_a_lock_of_a_reused_pid_is_stale(run_dir):
     hold(run_dir, started=this_process()["started"] - 1000)
     with RunLock(run_dir):
-        pass
+        assert orjson.loads(run_dir.lock.read_bytes()) == this_process()
 
 
 def test_another_host_keeps_its_lock_while_its_heartbeat_is_fresh(run_dir):
@@ -63,7 +63,8 @@ def test_another_host_loses_its_lock_only_when_silent_and_asked_for(run_dir):
 def test_a_lock_file_without_a_holder_is_free(run_dir, content):
     run_dir.lock.write_bytes(content)
     with RunLock(run_dir):
-        pass
+        assert orjson.loads(run_dir.lock.read_bytes())["pid"] == os.getpid()
+    assert run_dir.lock.read_bytes() == b""
 
 
 def test_json_files_are_replaced_whole(run_dir):
