@@ -326,6 +326,8 @@ def interrupt(command: list, hanging, **environment: str) -> subprocess.Complete
         command,
         stderr=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
+        # A test run in the background ignores Ctrl-C, and its processes would inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         text=True,
         env={**ENVIRONMENT, **environment},
         start_new_session=True,
