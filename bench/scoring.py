@@ -13,17 +13,20 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "bench")]
 
 WAYS = {
-    "plain": "json module, one process, values and index only",
-    "rows": "without label file",
-    "labels": "with label file",
-    "table": "another edition, from cases.parquet",
-    "draws": "1,000 draws of the index",
+    "plain": "json module, one process: values and index",
+    "values": "values and index, with label file",
+    "values of rows": "values and index, without label file",
+    "labels": "score files, cases.parquet, calibration, with label file",
+    "rows": "score files, cases.parquet, calibration, without label file",
+    "table": "the same for another edition, from cases.parquet",
+    "draws": "intervals: 1,000 draws of the index",
 }
 HEADER = "| way | wall s | CPU s | peak MB | ratio |\n|---|---:|---:|---:|---:|"
 
@@ -52,12 +55,18 @@ def prepare(work: Path, share: float) -> None:
 
 
 def measure(way: str, work: Path) -> dict[str, float]:
-    """Score one way in this process; seconds and megabytes, and the index."""
+    """Score one way in this process; seconds and megabytes, and the index. Modules are loaded before the clock starts."""
+    import plain_scorer  # noqa: F401
+    import pyarrow.parquet  # noqa: F401
+
+    import scoring.report  # noqa: F401
+
+    job = prepared(way, work)
     began, used = time.perf_counter(), cpu_seconds()
-    index, started = do(way, work)
-    began = started or began
+    index = job()
+    wall, cpu = time.perf_counter() - began, cpu_seconds() - used
     memory = [resource.getrusage(who).ru_maxrss / 1000 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return {"wall": time.perf_counter() - began, "cpu": cpu_seconds() - used, "memory": sum(memory), "index": index}
+    return {"wall": wall, "cpu": cpu, "memory": sum(memory), "index": index}
 
 
 def cpu_seconds() -> float:
@@ -65,38 +74,38 @@ def cpu_seconds() -> float:
     return sum(own.ru_utime + own.ru_stime for own in usage)
 
 
-def do(way: str, work: Path) -> tuple[float, float | None]:
-    """The index, and when the clock should have started if later than this call."""
+def prepared(way: str, work: Path) -> Callable[[], float]:
+    """The job of a way, which gives the index."""
+    import plain_scorer
+
+    from scoring import index, stats
+    from scoring.editions import edition
+    from scoring.estimates import Estimate, exact
+    from scoring.loading import load
+    from scoring.report import score
     from suite_builder.suite import Suite
 
-    suite = Suite.open(work / ("indexed" if way in ("labels", "table", "draws") else "suite"), "0.2" if way == "table" else "0.2.1")
-    if way == "plain":
-        import plain_scorer
-
-        from scoring.editions import edition
-
-        return plain_scorer.score(suite, work / "results.jsonl", edition("0.2.1")).scores["balanced_skill"], None
-    if way == "draws":
-        return intervals(suite, work)
-    from scoring.report import score
-
-    results = work / "run" / "results.jsonl" if way == "table" else work / "results.jsonl"
-    return score(suite, results, work / f"out-{way}", "made-up", draws=0).scores["decision_index"], None
-
-
-def intervals(suite, work: Path) -> tuple[float, float]:
-    from scoring import stats
-    from scoring.editions import edition
-    from scoring.estimates import Estimate
-    from scoring.loading import load
-
     rules = edition("0.2.1")
-    sheets = load(suite, work / "run" / "results.jsonl", rules).sheets()
-    estimates = {key: Estimate.of(rules, key, sheets.get(key)) for key in rules.panel}
-    values = {key: estimate.published() for key, estimate in estimates.items()}
-    started = time.perf_counter()
-    (drawn,) = stats.draw_all([estimates], {key: sheet.groups for key, sheet in sheets.items()}, 1000)
-    return stats.intervals(rules, values, drawn).scores["balanced_skill"].low, started
+    rows_only = way in ("plain", "values of rows", "rows")
+    suite = Suite.open(work / ("suite" if rows_only else "indexed"), "0.2" if way == "table" else "0.2.1")
+    results = work / ("run" if way in ("table", "draws") else "") / "results.jsonl"
+
+    def estimates() -> tuple[dict, dict]:
+        sheets = load(suite, results, rules).sheets()
+        return {key: Estimate.of(rules, key, sheets.get(key)) for key in rules.panel}, sheets
+
+    if way == "plain":
+        return lambda: plain_scorer.score(suite, results, rules).scores["balanced_skill"]
+    if way.startswith("values"):
+        return lambda: index.build(
+            rules, {key: own.value(exact) for key, own in estimates()[0].items()}
+        ).scores["balanced_skill"]
+    if way == "draws":
+        own, sheets = estimates()
+        values = {key: estimate.published() for key, estimate in own.items()}
+        groups = {key: sheet.groups for key, sheet in sheets.items()}
+        return lambda: stats.intervals(rules, values, *stats.draw_all([own], groups, 1000)).scores["balanced_skill"].low
+    return lambda: score(suite, results, work / f"out-{way}", "made-up", draws=0).scores["decision_index"]
 
 
 def main() -> None:
@@ -114,12 +123,13 @@ def main() -> None:
     prepare(given.work, given.share)
     rounds = [{way: run_apart(way, given.work) for way in given.ways} for _round in range(given.rounds)]
     best = {way: min((own[way] for own in rounds), key=lambda found: found["wall"]) for way in given.ways}
-    indexes = {round(best[way]["index"], 2) for way in ("plain", "rows", "labels") if way in best}
+    compared = [way for way in best if way not in ("table", "draws")]
+    indexes = {round(best[way]["index"], 2) for way in compared}
     if len(indexes) > 1:
         sys.exit(f"error: the ways do not agree on the index: {indexes}")
     print(HEADER)
     for way, found in best.items():
-        ratio = f"{best['plain']['wall'] / found['wall']:.1f}" if "plain" in best and way in ("plain", "rows", "labels") else ""
+        ratio = f"{best['plain']['wall'] / found['wall']:.1f}" if "plain" in best and way in compared else ""
         print(f"| {WAYS[way]} | {found['wall']:.2f} | {found['cpu']:.2f} | {found['memory']:,.0f} | {ratio} |")
 
 

@@ -206,11 +206,12 @@ class Sheet:
         return sheet
 
     def _check_blocks(self) -> None:
-        needed = self.cases.rule_of(self.catalog_id).block
-        for position in self.positions if needed else ():
-            missing = [key for key in needed if key not in self.cases.gold.scoring(position)]
+        gold, needed = self.cases.gold, self.cases.rule_of(self.catalog_id).block
+        blocks = gold.columns.scoring_json
+        for position in self.positions.tolist() if needed else ():
+            missing = [key for key in needed if f'"{key}"' not in blocks[position]]
             if missing:
-                run_id = self.cases.gold.run_ids[position]
+                run_id = gold.run_ids[position]
                 raise ScoreError(f"row {run_id}: its scoring block lacks {', '.join(missing)}; import the suite again")
 
     def __len__(self) -> int:

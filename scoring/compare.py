@@ -4,8 +4,8 @@ Only requests that both runs answered count, as whole groups; how much of the su
 Differences are B less A, and the intervals of paired resamples: both runs on the same draws of groups.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -55,7 +55,7 @@ class Difference:
 class Shared:
     """One benchmark where both runs answered.
 
-    requests, groups: shared ones. coverage: share of all requests that A and B answered.
+    requests, groups, fields: shared ones. coverage: share of all requests that A and B answered.
     agreement: share of shared fields with the same prediction. median_ms: of A and B over the shared requests.
     right_to_wrong, wrong_to_right: run ids of the shared requests that A has right and B wrong, and the reverse; a request
         is right when all its fields are. Empty where fields are not right or wrong one by one.
@@ -66,6 +66,7 @@ class Shared:
     in_index: bool
     requests: int
     groups: int
+    fields: int
     coverage: tuple[float, float]
     raw: Difference
     skill: Difference
@@ -76,7 +77,7 @@ class Shared:
 
     def record(self) -> dict[str, Any]:
         """As a JSON object."""
-        facts = ("catalog_id", "dataset", "in_index", "requests", "groups", "coverage")
+        facts = ("catalog_id", "dataset", "in_index", "requests", "groups", "fields", "coverage")
         rest = ("agreement", "median_ms", "right_to_wrong", "wrong_to_right")
         return {
             **{name: getattr(self, name) for name in facts},
@@ -104,6 +105,20 @@ class AreaDifference:
 
 
 @dataclass(frozen=True)
+class Overlap:
+    """What both runs answered over all benchmarks that the edition shows.
+
+    requests: shared ones, of so many (`of`). coverage, agreement, median_ms: as in `Shared`, over all of them.
+    """
+
+    requests: int
+    of: int
+    coverage: tuple[float, float]
+    agreement: float
+    median_ms: tuple[float | None, float | None]
+
+
+@dataclass(frozen=True)
 class Comparison:
     """Two runs. scores: by name, in points, over the benchmarks of the index with shared requests (`counted`, of `panel`).
 
@@ -116,6 +131,7 @@ class Comparison:
     published: tuple[float, float]
     counted: int
     panel: int
+    overlap: Overlap
     scores: dict[str, Difference]
     areas: list[AreaDifference]
     benchmarks: list[Shared]
@@ -135,6 +151,7 @@ class Comparison:
             "published": self.published,
             "benchmarks_counted": self.counted,
             "benchmarks_of_index": self.panel,
+            "overlap": asdict(self.overlap),
             "scores": {name: score.record() for name, score in self.scores.items()},
             "areas": [area.record() for area in self.areas],
             "benchmarks": [benchmark.record() for benchmark in self.benchmarks],
@@ -154,15 +171,16 @@ def compare(
     """
     a, b = _aligned(a, b, names, common)
     sheets = [a.sheets(), b.sheets()]
-    shared = {key: sheets[0][key].whole & sheets[1][key].whole for key in sheets[0]}
+    shared = {key: sheets[0][key].whole & sheets[1][key].whole for key in sheets[0] if key in rules.chance}
     both = {key: tuple(run[key].only(requests) for run in sheets) for key, requests in shared.items() if requests.any()}
     if not both:
         raise ScoreError(f"{names[0]} and {names[1]} have no request that both answered")
-    estimates = [{key: Estimate.of(rules, key, pair[run]) for key, pair in both.items() if key in rules.chance} for run in (0, 1)]
+    estimates = [{key: Estimate.of(rules, key, pair[run]) for key, pair in both.items()} for run in (0, 1)]
     drawn = stats.draw_all(estimates, {key: pair[0].groups for key, pair in both.items()}, draws)
     values = [{key: estimate.value(exact) for key, estimate in run.items()} for run in estimates]
     counted = frozenset(rules.panel) & both.keys()
     left = rules.only(counted)
+    benchmarks = [_shared(key, key in rules.panel, pair, [run[key] for run in sheets], values, drawn) for key, pair in both.items()]
     return Comparison(
         edition=rules.id,
         headline=rules.headline,
@@ -170,11 +188,10 @@ def compare(
         published=tuple(_published(rules, run) for run in sheets),
         counted=len(counted),
         panel=len(rules.panel),
+        overlap=_overlap(benchmarks, list(both.values()), [[run[key] for run in sheets] for key in shared]),
         scores=_scores(left, values, drawn) if counted else {},
         areas=_areas(rules, left, values, drawn),
-        benchmarks=[
-            _shared(key, key in rules.panel, both[key], [run[key] for run in sheets], values, drawn) for key in estimates[0]
-        ],
+        benchmarks=benchmarks,
         draws=draws,
     )
 
@@ -246,14 +263,36 @@ def _shared(
         in_index=in_index,
         requests=len(first),
         groups=first.groups,
-        coverage=tuple(float(np.mean(sheet.status == OK)) for sheet in full),
+        fields=len(first.fields),
+        coverage=_coverage([full]),
         raw=_difference("raw", own, redrawn),
         skill=_difference("skill", own, redrawn),
         agreement=metrics.mean(a == b for a, b in zip(*predictions, strict=True)),
-        median_ms=tuple(metrics.median(sheet.wall_ms.tolist()) for sheet in pair),
+        median_ms=_median_ms([pair]),
         right_to_wrong=run_ids[right[0] & ~right[1]].tolist() if one_by_one else [],
         wrong_to_right=run_ids[right[1] & ~right[0]].tolist() if one_by_one else [],
     )
+
+
+def _overlap(benchmarks: list[Shared], shared: list[tuple[Sheet, Sheet]], full: list[list[Sheet]]) -> Overlap:
+    fields = sum(benchmark.fields for benchmark in benchmarks)
+    return Overlap(
+        requests=sum(benchmark.requests for benchmark in benchmarks),
+        of=sum(len(pair[0]) for pair in full),
+        coverage=_coverage(full),
+        agreement=sum(benchmark.agreement * benchmark.fields for benchmark in benchmarks) / fields,
+        median_ms=_median_ms(shared),
+    )
+
+
+def _coverage(pairs: Sequence[Sequence[Sheet]]) -> tuple[float, float]:
+    """Share of requests that each run answered."""
+    return tuple(float(np.mean(np.concatenate([sheet.status for sheet in run]) == OK)) for run in zip(*pairs, strict=True))
+
+
+def _median_ms(pairs: Sequence[Sequence[Sheet]]) -> tuple[float | None, float | None]:
+    """Median latency of each run."""
+    return tuple(metrics.median(np.concatenate([sheet.wall_ms for sheet in run]).tolist()) for run in zip(*pairs, strict=True))
 
 
 def _right(cases: Sheet) -> np.ndarray:

@@ -7,10 +7,12 @@ answer at a time, with the same outcome where it is valid after all.
 import math
 from collections.abc import Iterable, Sequence
 from itertools import chain, compress, repeat
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import orjson
 from msgspec import MsgspecError, Struct, json, to_builtins
 
 from engines.results import STATUSES as RESULT_STATUSES
@@ -99,6 +101,15 @@ class Key(NamedTuple):
     def of(cls, gold: Gold) -> "Key":
         payloads = gold.columns.payload_sha256
         return cls(gold.places, payloads, gold.forms, gold.form, gold.starts, gold.asked, gold.gold, gold.yes)
+
+    def __reduce__(self) -> tuple:
+        """For other processes: long lists of texts travel as JSON, which is much faster than pickling them."""
+        return _unpacked, (orjson.dumps([list(self.places), self.payloads]), *self[2:])
+
+
+def _unpacked(texts: bytes, *rest: Any) -> Key:
+    run_ids, payloads = orjson.loads(texts)
+    return Key({run_id: place for place, run_id in enumerate(run_ids)}, payloads, *rest)
 
 
 class Fields(NamedTuple):
@@ -259,7 +270,7 @@ def _columns(
     the order of their forms."""
 
     def expected(name: str) -> list:
-        return list(chain.from_iterable(getattr(layout, name) for layout in layouts))
+        return list(chain.from_iterable(map(attrgetter(name), layouts)))
 
     flat = list(chain.from_iterable(map(dict.values, answers)))
     options = [_noul(answer) if answer.type == "noul" else answer.probabilities or {} for answer in flat]

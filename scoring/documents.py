@@ -25,7 +25,7 @@ def summary(edition: Edition, engine: str, answers: Answers, entries: list[dict]
         "engine": engine,
         **_edition_key(edition),
         "counts": dict(_own_counts(answers) + answers.others.counts),
-        "successful_request_latency_ms": _latency(answers),
+        "successful_request_latency_ms": latency(answers),
         "benchmarks": entries,
     }
 
@@ -36,9 +36,10 @@ def _own_counts(answers: Answers) -> Counter[str]:
     return Counter({STATUSES[code]: count for code, count in zip(codes.tolist(), counts.tolist(), strict=True)})
 
 
-def _latency(answers: Answers) -> dict[str, float | None]:
+def latency(answers: Answers) -> dict[str, float | None]:
+    """Median, p95 and mean milliseconds of all ok results that tell them."""
     own = answers.wall_ms[(answers.status == OK) & ~np.isnan(answers.wall_ms)]
-    times = np.sort([*own.tolist(), *answers.others.times]).tolist()
+    times = np.sort(np.concatenate([own, answers.others.times])).tolist()
     return {"median": metrics.median(times), "p95": metrics.p95(times), "mean": metrics.mean(times)}
 
 
@@ -121,7 +122,7 @@ def _frozen_panel(edition: Edition, estimates: Mapping[int, Estimate]) -> dict[s
 
 def scores_document(
     edition: Edition,
-    engine: str,
+    summary: dict,
     answers: Answers,
     entries: list[dict],
     values: Mapping[int, Value],
@@ -130,19 +131,19 @@ def scores_document(
     """scores.json: everything a reader of one file wants, rounded.
 
     Args:
-        entries: native reports, also of benchmarks without rows.
+        summary: the content of benchmark-summary.json. entries: native reports, also of benchmarks without rows.
         values: what benchmarks bring to the index. indexed: the content of index.json.
     """
     published = edition.published
     counts = _own_counts(answers) + (answers.others.counts if edition.format == 1 else Counter())
     return {
-        "engine": engine,
+        "engine": summary["engine"],
         **_edition_key(edition),
         "suite": _suite(edition),
         "completed": counts.total(),
         "complete": counts.total() >= published.scoreable + published.added_requests,
         "counts": dict(counts),
-        "latency_ms": {name: _rounded(value, 1) for name, value in _latency(answers).items()},
+        "latency_ms": {name: _rounded(value, 1) for name, value in summary["successful_request_latency_ms"].items()},
         "decision_index": indexed["index"],
         **{key: indexed[key] for key in ("raw_index", "scores", "areas") if key in indexed},
         "index_benchmarks": indexed["benchmarks"],

@@ -4,24 +4,20 @@ Knows rows and nothing of results. Fields are the scored questions of all reques
 option is meant by its place among the options of its question.
 """
 
-import queue
-import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from itertools import islice
-from operator import attrgetter
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import orjson
 
+from scoring.columns import Coded, Columns, LabelRule
 from scoring.errors import ScoreError
-from suite_builder.rows import Label, parse_lines
-from suite_builder.suite import Suite, read_lines
+from scoring.processes import Helpers
+from suite_builder.suite import Suite
 
 NO_OPTION = -1
-LINES_AHEAD = 256
 
 
 class Form(NamedTuple):
@@ -32,58 +28,11 @@ class Form(NamedTuple):
     keys: tuple[tuple[str, ...], ...]
 
 
-class Rule(Protocol):
-    """What the columns must know of a benchmark. by_label: answers are counted by their label texts."""
-
-    by_label: bool
+class Rule(LabelRule, Protocol):
+    """What reading rows must know of a benchmark."""
 
     def scores(self, question: str, scoring: dict) -> bool:
         """Whether the answer to a question is scored."""
-
-
-class Coded(NamedTuple):
-    """A text a request: its place among the distinct ones."""
-
-    codes: np.ndarray
-    values: list[str]
-
-    def __getitem__(self, position: int) -> str:
-        return self.values[self.codes[position]]
-
-
-class Columns(NamedTuple):
-    """What `Label` tells of every request; the JSON texts are parsed by `Gold`."""
-
-    run_id: list[str]
-    payload_sha256: list[str]
-    catalog_id: np.ndarray
-    dataset: Coded
-    track: Coded
-    group_id: Coded
-    questions_json: Coded
-    texts_json: Coded
-    gold_json: Coded
-    scoring_json: Coded
-    facts_json: Coded
-
-    def take(self, positions: np.ndarray) -> "Columns":
-        """The requests at these positions."""
-        unique = ([column[position] for position in positions.tolist()] for column in (self.run_id, self.payload_sha256))
-        texts = (Coded(column.codes[positions], column.values) for column in self[3:])
-        return Columns(*unique, self.catalog_id[positions], *texts)
-
-
-class Row(NamedTuple):
-    """A request as cuts look at it."""
-
-    run_id: str
-    catalog_id: int
-    group_id: str
-    scoring_json: str
-
-    @property
-    def scoring(self) -> dict | None:
-        return orjson.loads(self.scoring_json)
 
 
 @dataclass(frozen=True)
@@ -110,22 +59,20 @@ class Gold:
     _parsed: dict[tuple[str, int], Any] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, suite: Suite, rule_of: Callable[[int], Rule]) -> "Gold":
-        """The rows that the suite's edition scores.
+    def read(cls, suite: Suite, rule_of: Callable[[int], Rule], helpers: Helpers = Helpers()) -> "Gold":
+        """The rows that the suite's edition scores; see `Columns.read` and `of`."""
+        return cls.of(Columns.read(suite, rule_of, helpers), rule_of)
+
+    @classmethod
+    def of(cls, columns: Columns, rule_of: Callable[[int], Rule]) -> "Gold":
+        """Fields of requests.
 
         Args:
             rule_of: catalog id -> rule of the benchmark.
 
         Raises:
-            SuiteError: a malformed or unreadable row.
             ScoreError: a run id occurs twice.
         """
-        columns = _columns(suite, rule_of)
-        return cls.of(columns.take(_kept(suite, columns)), rule_of)
-
-    @classmethod
-    def of(cls, columns: Columns, rule_of: Callable[[int], Rule]) -> "Gold":
-        """Fields of requests; raises as `read`."""
         places = {run_id: place for place, run_id in enumerate(columns.run_id)}
         if len(places) < len(columns.run_id):
             raise ScoreError("a run id occurs twice in the rows; import the suite again")
@@ -257,83 +204,6 @@ def distinct(*columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     return first[order], rank[inverse]
-
-
-def _columns(suite: Suite, rule_of: Callable[[int], Rule]) -> Columns:
-    """All rows of the suite's files, from its label file when it has one."""
-    from suite_builder.row_index import RowIndex  # brings pyarrow, which helpers that read answers do without
-
-    index = RowIndex.of(suite)
-    if index is None:
-        return _columns_of_rows(suite, rule_of)
-    try:
-        table = index.columns(Columns._fields).combine_chunks()
-    finally:
-        index.close()
-    if not len(table):
-        return _columns_of([])
-    unique = (table[name].to_numpy().tolist() for name in Columns._fields[:2])
-    texts = (table[name].chunk(0) for name in Columns._fields[3:])
-    coded = (Coded(text.indices.to_numpy(), text.dictionary.to_pylist()) for text in texts)
-    return Columns(*unique, table["catalog_id"].to_numpy(), *coded)
-
-
-def _columns_of_rows(suite: Suite, rule_of: Callable[[int], Rule]) -> Columns:
-    return _columns_of(
-        Label.from_request(request, with_texts=rule_of(request.catalog_id).by_label)
-        for path in suite.files
-        for _line, request in parse_lines(_ahead(read_lines(path)), str(path))
-    )
-
-
-def _columns_of(labels: Iterable[Label]) -> Columns:
-    columns: list[list] = [[] for _name in Columns._fields]
-    known: list[dict[str, int]] = [{} for _name in Columns._fields[3:]]
-    values = attrgetter(*Columns._fields)
-    for label in labels:
-        own = values(label)
-        for column, value in zip(columns[:3], own[:3], strict=True):
-            column.append(value)
-        for column, codes, text in zip(columns[3:], known, own[3:], strict=True):
-            column.append(codes.setdefault(text, len(codes)))
-    run_ids, payloads, catalog_ids, *coded = columns
-    texts = (Coded(np.array(column, np.int64), list(codes)) for column, codes in zip(coded, known, strict=True))
-    return Columns(run_ids, payloads, np.array(catalog_ids, np.int64), *texts)
-
-
-def _ahead(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """The same lines, read by a thread of its own: unpacking gzip leaves the interpreter free."""
-    batches: queue.Queue = queue.Queue(maxsize=16)
-    left = threading.Event()
-
-    def read() -> None:
-        source = iter(lines)
-        try:
-            while not left.is_set() and (batch := list(islice(source, LINES_AHEAD))):
-                batches.put(batch)
-            batches.put(None)
-        except Exception as error:
-            batches.put(error)
-
-    threading.Thread(target=read, daemon=True).start()
-    try:
-        while (batch := batches.get()) is not None:
-            if isinstance(batch, Exception):
-                raise batch
-            yield from batch
-    finally:
-        left.set()
-        while not batches.empty():  # lets a reader go that waits for room
-            batches.get()
-
-
-def _kept(suite: Suite, columns: Columns) -> np.ndarray:
-    """Positions of the rows that the edition reads and that are not excluded."""
-    kept = np.array([run_id not in suite.excluded for run_id in columns.run_id], bool)
-    for position in np.flatnonzero(np.isin(columns.catalog_id, list(suite.edition.cuts))).tolist():
-        row = columns.run_id[position], int(columns.catalog_id[position]), columns.group_id[position]
-        kept[position] &= suite.edition.reads(Row(*row, columns.scoring_json[position]))
-    return np.flatnonzero(kept)
 
 
 class _Block(NamedTuple):

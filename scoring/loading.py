@@ -9,7 +9,8 @@ from scoring.cases import Cases
 from scoring.editions import Edition
 from scoring.errors import ScoreError
 from scoring.gold import Gold
-from scoring.reading import helpers, read_answers
+from scoring.processes import helpers
+from scoring.reading import read_answers, ready
 from suite_builder.suite import Suite
 
 CASES = "cases.parquet"
@@ -45,9 +46,9 @@ def load(
         gold = gold or Gold.read(suite, rules.benchmark)
         answers = case_table.read(results.with_name(CASES), gold, suite.excluded)
     if answers is None:
-        with helpers(results) as executor:
-            gold = gold or Gold.read(suite, rules.benchmark)
-            answers = read_answers(results, gold, suite.excluded, executor, _counter(emit))
+        with helpers(results, ready) as processes:
+            gold = gold or Gold.read(suite, rules.benchmark, processes)
+            answers = read_answers(results, gold, suite.excluded, processes, _counter(emit))
     others = answers.others.counts.total()
     if others and not answers.status.any():
         raise ScoreError(

@@ -1,11 +1,6 @@
 """The answers of a results file: large files are read in parts by all cores."""
 
-import multiprocessing
-import os
-import threading
-from collections.abc import Callable, Collection, Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Collection
 from itertools import islice, pairwise
 from pathlib import Path
 
@@ -15,66 +10,39 @@ from engines.results import result_lines
 from scoring.answers import ERROR, PROBABILITIES, Answers
 from scoring.decoding import Fields, Key, Part, Reader, decode
 from scoring.gold import Gold
+from scoring.processes import Helpers
 
 RESULTS_A_STEP = 1000
-BYTES_A_PART = 32_000_000
-MOST_PARTS = 8
+# How much more this process reads, as a share of a part: the helpers have to be told the rows first.
+HEAD_START = 0.25
 
 
-@contextmanager
-def helpers(path: Path) -> Iterator[Executor | None]:
-    """Processes that help to read a results file, starting up at once; None for a file that one process reads as fast."""
-    count = min(path.stat().st_size // BYTES_A_PART, _cores(), MOST_PARTS) if path.is_file() and path.suffix != ".gz" else 1
-    if count <= 1:
-        yield None
-        return
-    # Spawned, not forked: a fork would copy locks that other threads hold.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(count - 1, context, initializer=_end_with_parent) as executor:
-        for _helper in range(count - 1):
-            executor.submit(_start)
-        yield executor
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _end_with_parent() -> None:
-    def wait() -> None:
-        multiprocessing.parent_process().join()
-        os._exit(1)
-
-    threading.Thread(target=wait, daemon=True).start()
-
-
-def _start() -> None:
-    """Nothing: a helper that can be given this has loaded what it needs."""
+def ready() -> None:
+    """Nothing: a process that can be asked this has loaded what reading needs."""
 
 
 def read_answers(
     path: Path,
     gold: Gold,
     excluded: Collection[str] = (),
-    executor: Executor | None = None,
+    helpers: Helpers = Helpers(),
     emit: Callable[[int], None] = lambda _lines: None,
 ) -> Answers:
     """Read a results file; the last result of a run id counts.
 
     Args:
-        excluded: run ids that are known and not scored. executor: from `helpers`.
+        excluded: run ids that are known and not scored. helpers: processes that read a part of the file each.
         emit: takes how many more results are read.
 
     Raises:
         ResultsError: the file is missing or malformed.
     """
     key = Key.of(gold)
-    if executor is None:
+    if not helpers.count:
         return _joined(gold, [_read_part(path, 0, None, key, emit)], excluded)
-    size = path.stat().st_size
-    count = executor._max_workers + 1
-    bounds = [size * number // count for number in range(count)] + [size]
-    parts = [executor.submit(_read_part, path, start, stop, key) for start, stop in pairwise(bounds[1:])]
+    size, whole = path.stat().st_size, helpers.count + 1 + HEAD_START
+    bounds = [0, *(int(size * (number + HEAD_START) / whole) for number in range(1, helpers.count + 2))]
+    parts = [helpers.submit(True, _read_part, path, start, stop, key) for start, stop in pairwise(bounds[1:])]
     first = _read_part(path, 0, bounds[1], key, emit)
     rest = [part.result() for part in parts]
     emit(sum(len(part.position) + len(part.others) for part in rest))

@@ -107,7 +107,7 @@ def _score(
     values |= {catalog_id: estimate.published() for catalog_id, estimate in estimates.items()}
     summary = documents.summary(rules, engine_name, cases.answers, entries)
     indexed = documents.index_document(rules, values, index.build(rules, values), estimates)
-    scores = documents.scores_document(rules, engine_name, cases.answers, entries + empty, values, indexed)
+    scores = documents.scores_document(rules, summary, cases.answers, entries + empty, values, indexed)
     scores["generated_utc"] = datetime.now(UTC).isoformat(timespec="seconds")
     if suite.partial:
         scores["partial_suite"] = True

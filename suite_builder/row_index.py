@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from suite_builder.errors import SuiteError
-from suite_builder.rows import Label, Request, parse_lines
+from suite_builder.rows import Label, RawRow, Request, parse_lines
 from suite_builder.suite import Suite, file_stem, read_lines
 
 FOLDER = "index"
@@ -147,24 +147,30 @@ def build(suite: Suite, folder: Path) -> None:
 
 def _write(suite: Suite, store: BinaryIO, writer: pq.ParquetWriter) -> dict[str, str]:
     """Write every row; returns the content sha256 of each row file."""
+    names = SCHEMA.names[:-2]
     pending, seen, digests = [], set(), {}
     for path in suite.files:
         digest = hashlib.sha256()
-        for line, request in parse_lines(read_lines(path), str(path)):
-            if request.run_id in seen:
-                raise SuiteError(f"{path}: run id {request.run_id} occurs twice")
-            seen.add(request.run_id)
+        for line, row in parse_lines(read_lines(path), str(path), RawRow.from_line):
+            label = row.label()
+            if label.run_id in seen:
+                raise SuiteError(f"{path}: run id {label.run_id} occurs twice")
+            seen.add(label.run_id)
             digest.update(line)
-            label = Label.from_request(request)
-            record = {column.name: getattr(label, column.name) for column in fields(Label)}
-            pending.append({**record, "offset": store.tell(), "length": len(line)})
+            pending.append((*(getattr(label, name) for name in names), store.tell(), len(line)))
             store.write(line)
             if len(pending) == ROWS_A_GROUP:
-                writer.write_batch(pa.RecordBatch.from_pylist(pending, SCHEMA))
+                writer.write_batch(_batch(pending))
                 pending.clear()
         digests[file_stem(path)] = digest.hexdigest()
-    writer.write_batch(pa.RecordBatch.from_pylist(pending, SCHEMA))
+    writer.write_batch(_batch(pending))
     return digests
+
+
+def _batch(records: list[tuple]) -> pa.RecordBatch:
+    columns = zip(*records, strict=True) if records else ((),) * len(SCHEMA)
+    arrays = [pa.array(column, kind.type) for column, kind in zip(columns, SCHEMA, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
 
 
 def _made_from(suite: Suite) -> dict:

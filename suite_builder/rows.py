@@ -2,13 +2,18 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, TypeVar
 
 import orjson
+from msgspec import MsgspecError, Raw, Struct, field
+from msgspec.json import Decoder, encode
 
 from suite_builder.errors import SuiteError
+
+Parsed = TypeVar("Parsed")
 
 REFERENCE_MODEL = "jev-1.13.0"
 
@@ -85,8 +90,8 @@ class Request:
 
 
 # What scoring groups or reports by, out of a row's `metadata` and `provenance`.
-GROUPING_FACTS = (
-    "subject", "variant", "song_id", "user_id", "gold_class", "question_roles", "direction", "domain", "locale",
+GROUPING_FACTS = frozenset(
+    ("subject", "variant", "song_id", "user_id", "gold_class", "question_roles", "direction", "domain", "locale")
 )
 
 
@@ -117,13 +122,12 @@ class Label:
     facts_json: str
 
     @classmethod
-    def from_request(cls, request: Request, with_texts: bool = True) -> "Label":
-        """The label of a row; `texts` stays empty when nobody counts by label texts."""
+    def from_request(cls, request: Request) -> "Label":
         row = request.row
         sources = (row.get("provenance") or {}, row.get("metadata") or {})
-        facts = {key: source[key] for source in sources for key in GROUPING_FACTS if key in source}
+        facts = {key: source[key] for source in sources for key in source if key in GROUPING_FACTS}
         questions = {name: [question["type"], option_keys(question)] for name, question in request.questions.items()}
-        texts = {name: list(option_labels(question).values()) for name, question in request.questions.items() if with_texts}
+        texts = {name: list(option_labels(question).values()) for name, question in request.questions.items()}
         return cls(
             run_id=request.run_id,
             catalog_id=request.catalog_id,
@@ -162,6 +166,107 @@ class Label:
         return orjson.loads(self.facts_json)
 
 
+class _Evaluation(Struct):
+    run_id: str
+    catalog_id: int
+    dataset: str
+    track: str
+    group_id: str
+    payload_sha256: str
+    proxy_tokens: int
+
+
+class _Question(Struct):
+    type: str
+    criteria: Raw = Raw(b"null")
+
+
+@lru_cache(maxsize=4096)
+def _options_text(kind: str, criteria: bytes) -> str:
+    """JSON text of the type of a question and of its option keys; many questions share their criteria."""
+    criteria = _decode_criteria(criteria)
+    return _text([kind, option_keys({"type": kind, "criteria": criteria})])
+
+
+@lru_cache(maxsize=4096)
+def _labels_text(kind: str, criteria: bytes) -> str:
+    """JSON text of the label texts of a question."""
+    return _text(list(option_labels({"type": kind, "criteria": orjson.loads(criteria)}).values()))
+
+
+def _by_question(texts: list[tuple[str, str]]) -> str:
+    """JSON text of an object from its keys and the JSON texts of its values."""
+    return "{" + ",".join([f"{_text(name)}:{text}" for name, text in texts]) + "}"
+
+
+class RawRow(Struct):
+    """A row as far as cuts and labels need it. Its texts make no objects, and are only checked to be JSON."""
+
+    evaluation: _Evaluation = field(name="_evaluation")
+    state: Raw
+    questions: dict[str, _Question]
+    expected: Raw = Raw(b"null")
+    scoring_raw: Raw = field(name="scoring", default=Raw(b"null"))
+    metadata: dict[str, Raw] | None = None
+    provenance: dict[str, Raw] | None = None
+
+    @classmethod
+    def from_line(cls, line: bytes) -> "RawRow":
+        """Parse one line of a row file.
+
+        Raises:
+            ValueError: the line is not a JSON object, or lacks a key that a row has; the message says which.
+        """
+        try:
+            return _decode(line)
+        except MsgspecError as error:
+            Request.from_line(line)
+            raise ValueError(f"not a suite row: {error}") from None
+
+    @property
+    def run_id(self) -> str:
+        return self.evaluation.run_id
+
+    @property
+    def catalog_id(self) -> int:
+        return self.evaluation.catalog_id
+
+    @property
+    def group_id(self) -> str:
+        return self.evaluation.group_id
+
+    @property
+    def scoring(self) -> dict | None:
+        return orjson.loads(bytes(self.scoring_raw))
+
+    def label(self) -> Label:
+        """What scoring needs of the row."""
+        return Label(*self.label_fields())
+
+    def label_fields(self, with_texts: bool = True) -> tuple[Any, ...]:
+        """The fields of its label, in order; `texts` stays empty when nobody counts by label texts."""
+        facts, asked = self.evaluation, [(name, own.type, bytes(own.criteria)) for name, own in self.questions.items()]
+        grouping = {key: own[key] for own in (self.provenance, self.metadata) if own for key in own if key in GROUPING_FACTS}
+        return (
+            facts.run_id,
+            facts.catalog_id,
+            facts.dataset,
+            facts.track,
+            facts.group_id,
+            facts.payload_sha256,
+            facts.proxy_tokens,
+            _by_question([(name, _options_text(kind, criteria)) for name, kind, criteria in asked]),
+            _by_question([(name, _labels_text(kind, criteria)) for name, kind, criteria in asked if with_texts]),
+            bytes(self.expected).decode(),
+            bytes(self.scoring_raw).decode(),
+            encode(grouping).decode(),
+        )
+
+
+_decode = Decoder(RawRow).decode
+_decode_criteria = Decoder(dict[str, Raw] | list[Raw] | None).decode
+
+
 def _text(value: Any) -> str:
     return orjson.dumps(value).decode()
 
@@ -190,14 +295,16 @@ def _label_text(key: str, description: Any) -> str:
     return key if description is None else _TEXT.encode(description)
 
 
-def parse_lines(lines: Iterator[bytes], name: str) -> Iterator[tuple[bytes, Request]]:
-    """Yield (line, request) of a row file.
+def parse_lines(
+    lines: Iterable[bytes], name: str, parse: Callable[[bytes], Parsed] = Request.from_line, first: int = 1
+) -> Iterator[tuple[bytes, Parsed]]:
+    """Yield (line, what `parse` makes of it) of a row file, or of a part of it that starts with line number `first`.
 
     Raises:
         SuiteError: a line is malformed; the message names the file and the line number.
     """
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(lines, start=first):
         try:
-            yield line, Request.from_line(line)
+            yield line, parse(line)
         except ValueError as error:
             raise SuiteError(f"{name}, line {number}: {error}") from None

@@ -4,12 +4,14 @@ A suite directory holds `selected-rows.jsonl[.gz]`, from edition 0.2 on `added-r
 and `manifest.json`. `RowIndex` (row_index.py) adds the label file and row store that make reading fast.
 """
 
-import gzip
 import hashlib
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
+from io import BytesIO
 from pathlib import Path
+from typing import BinaryIO
 
 import orjson
 
@@ -20,6 +22,8 @@ from suite_builder.rows import Label, Request, parse_lines
 
 EXCLUSIONS = "excluded-questions.json"
 MANIFEST = "manifest.json"
+BLOCK = 1 << 18
+GZIP = 16 + zlib.MAX_WBITS  # a gzip stream with its header
 
 
 @dataclass(frozen=True)
@@ -202,15 +206,47 @@ def row_file(directory: Path, stem: str) -> Path:
 
 
 def read_lines(path: Path) -> Iterator[bytes]:
-    """Lines of a plain or gzip file, with their ends.
+    """Lines of a plain or gzip file, with their ends; raises as `read_blocks`."""
+    for block in read_blocks(path):
+        yield from BytesIO(block)
+
+
+def read_blocks(path: Path) -> Iterator[bytes]:
+    """Content of a plain or gzip file in blocks of whole lines.
 
     Raises:
         SuiteError: the file cannot be read or its gzip stream is damaged.
     """
+    rest = b""
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
-            yield from stream
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        with path.open("rb") as stream:
+            for block in _unpacked(stream) if path.suffix == ".gz" else iter(partial(stream.read, BLOCK), b""):
+                end = block.rfind(b"\n") + 1
+                if end:
+                    yield rest + block[:end]
+                    rest = b""
+                rest += block[end:]
+    except (EOFError, zlib.error) as error:
         raise SuiteError(f"{path} is damaged ({error}); import or rebuild it again") from None
     except OSError as error:
         raise SuiteError(f"cannot read {path}: {error.strerror or error}") from None
+    if rest:
+        yield rest
+
+
+def _unpacked(stream: BinaryIO) -> Iterator[bytes]:
+    """Content of a gzip file, in large blocks: zlib unpacks each of them while other threads run.
+
+    Raises:
+        EOFError: the file ends within its gzip stream. zlib.error: it is damaged.
+    """
+    unpacker = None
+    while packed := stream.read(BLOCK):
+        while packed:
+            unpacker = unpacker or zlib.decompressobj(wbits=GZIP)
+            yield unpacker.decompress(packed)
+            packed = unpacker.unused_data.lstrip(b"\0")  # a further member, after padding
+            if unpacker.eof:
+                unpacker = None
+    if unpacker:
+        raise EOFError("its gzip stream is cut off")

@@ -119,6 +119,18 @@ def test_latency_is_of_the_shared_requests(good_and_bad):
     assert shared.median_ms[0] == pytest.approx(sorted(times)[len(times) // 2], rel=0.2)
 
 
+def test_the_overlap_is_over_all_benchmarks_with_every_field_alike():
+    comparison = compared("near-perfect", "partial-groups")
+    overlap = comparison.overlap
+    assert 0 < overlap.requests == sum(shared.requests for shared in comparison.benchmarks) < overlap.of == 1_055
+    assert overlap.coverage[0] == 1.0 > overlap.coverage[1] > 0
+    same = sum(shared.agreement * shared.fields for shared in comparison.benchmarks)
+    assert overlap.agreement == pytest.approx(same / sum(shared.fields for shared in comparison.benchmarks))
+    low, high = (pick(shared.median_ms[0] for shared in comparison.benchmarks) for pick in (min, max))
+    assert low <= overlap.median_ms[0] <= high
+    assert comparison.record()["overlap"]["requests"] == overlap.requests
+
+
 def other_suite(folder, drop=(), renamed=()):
     """The golden suite as a loose rows file without some benchmarks, and with other payloads in others."""
     rows = golden_lines(SUITE_0_2 / "selected-rows.jsonl.gz") + golden_lines(SUITE_0_2 / "added-rows.jsonl.gz")

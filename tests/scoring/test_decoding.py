@@ -12,12 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engines import wire
-from scoring import decoding, reading
+from scoring import decoding, processes, reading
 from scoring.answers import OK, PROBABILITIES, STRANGE, UNREADABLE, Answers
 from scoring.benchmarks import DEFAULT
 from scoring.editions import edition
 from scoring.gold import Gold
-from scoring.reading import helpers, read_answers
+from scoring.processes import helpers
+from scoring.reading import read_answers, ready
 from suite_builder.rows import payload_text, sha256_text
 from suite_builder.suite import Suite
 
@@ -218,12 +219,12 @@ def test_parts_read_by_several_processes_give_the_same_answers(gold, tmp_path, m
     random.Random(1).shuffle(rows)
     path = write_lines(tmp_path / "results.jsonl", rows)
     whole = read_answers(path, gold)
-    monkeypatch.setattr(reading, "BYTES_A_PART", path.stat().st_size // 3)
-    monkeypatch.setattr(reading, "_cores", lambda: 3)
+    monkeypatch.setattr(processes, "BYTES_A_PROCESS", path.stat().st_size // 3)
+    monkeypatch.setattr(processes, "cores", lambda: 3)
     seen = []
-    with helpers(path) as executor:
-        assert executor is not None
-        parts = read_answers(path, gold, (), executor, seen.append)
+    with helpers(path, ready) as found:
+        assert found.count == 2
+        parts = read_answers(path, gold, (), found, seen.append)
     assert same(parts, whole)
     assert sum(seen) == len(rows)
 
@@ -240,9 +241,6 @@ def test_every_split_of_the_file_reads_every_line_once(gold, tmp_path):
 
 
 def test_small_and_packed_files_are_read_by_one_process(tmp_path):
-    with helpers(write_lines(tmp_path / "results.jsonl", [])) as executor:
-        assert executor is None
-    with helpers(results_of("gappy")) as executor:
-        assert executor is None
-    with helpers(tmp_path / "missing.jsonl") as executor:
-        assert executor is None
+    for path in (write_lines(tmp_path / "results.jsonl", []), results_of("gappy"), tmp_path / "missing.jsonl"):
+        with helpers(path, ready) as found:
+            assert found.count == 0

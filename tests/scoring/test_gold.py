@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 from golden import SUITE_0_2, golden_lines, write_lines
 
+from scoring import processes
 from scoring.editions import edition
 from scoring.errors import ScoreError
 from scoring.gold import NO_OPTION, Gold, distinct, option_key, spans
+from scoring.reading import ready
+from suite_builder import suite as suite_files
 from suite_builder.errors import SuiteError
 from suite_builder.row_index import FOLDER, build
 from suite_builder.suite import Suite
@@ -41,6 +44,19 @@ def test_label_file_and_rows_give_the_same_columns(gold, tmp_path):
         assert (indexed.scoring(position), indexed.facts(position)) == (gold.scoring(position), gold.facts(position))
 
 
+def test_rows_read_by_several_processes_are_in_order(gold, tmp_path, monkeypatch):
+    big = write_lines(tmp_path / "results.jsonl", [{"x": "y" * 100}] * 10)
+    monkeypatch.setattr(processes, "BYTES_A_PROCESS", 10)
+    monkeypatch.setattr(processes, "cores", lambda: 2)
+    monkeypatch.setattr(suite_files, "BLOCK", 5000)
+    with processes.helpers(big, ready) as helpers:
+        assert helpers.count == 1
+        shared = Gold.read(Suite.open(SUITE_0_2, "0.2.1"), RULES.benchmark, helpers)
+    assert shared.run_ids == gold.run_ids
+    for name in ARRAYS:
+        assert np.array_equal(getattr(shared, name), getattr(gold, name)), name
+
+
 def test_fields_are_the_scored_questions_with_their_gold_option(gold):
     rows = golden_lines(SUITE_0_2 / "selected-rows.jsonl.gz") + golden_lines(SUITE_0_2 / "added-rows.jsonl.gz")
     by_id = {row["_evaluation"]["run_id"]: row for row in rows}
@@ -57,10 +73,9 @@ def test_fields_are_the_scored_questions_with_their_gold_option(gold):
 
 
 def test_groups_are_numbered_in_order_of_first_appearance_across_tracks(gold):
-    columns = gold.columns
     known = {}
     for position in range(len(gold)):
-        key = int(columns.catalog_id[position]), columns.group_id[position]
+        key = int(gold.catalog_id[position]), gold.columns.group_id[position]
         assert gold.group[position] == known.setdefault(key, len(known))
 
 
