@@ -7,11 +7,13 @@ from pathlib import Path
 import numpy as np
 import orjson
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from scoring.answers import CODES, OK, PENDING, PROBABILITIES, STATUSES, STRANGE, Answers, Others
+from scoring.answers import CODES, OK, PENDING, PROBABILITIES, STATUSES, STRANGE, UNREADABLE, Answers, Others
 from scoring.cases import Cases
-from scoring.gold import NO_OPTION, Coded, Gold, spans
+from scoring.columns import Coded
+from scoring.gold import NO_OPTION, Gold, distinct, spans
 
 _NAME = pa.dictionary(pa.int32(), pa.string())
 FORMAT = 1
@@ -134,15 +136,17 @@ class _Stored:
 
     def __init__(self, table: pa.Table, facts: dict):
         self.table, self.facts = table, facts
-        run_ids = table["run_id"].to_numpy()
-        first = np.flatnonzero(np.append(True, run_ids[1:] != run_ids[:-1])) if len(run_ids) else np.zeros(0, int)
-        self.run_ids = run_ids[first].tolist()
+        run_ids = table["run_id"].combine_chunks()
+        first = np.flatnonzero(np.append(len(run_ids) > 0, pc.not_equal(run_ids[1:], run_ids[:-1]).to_numpy(zero_copy_only=False)))
         self.bounds = np.append(first, len(run_ids))
-        self.invalid = table["invalid"].take(first).to_pylist()
-        scored = [CODES[name] for name in table["status"].take(first).to_pylist()]
-        self.status = np.where([text is not None for text in self.invalid], OK, np.array(scored, np.int8))
+        # Texts of a dictionary column become Python objects much faster as plain texts.
+        names = ("run_id", "invalid", "status", "payload")
+        self.run_ids, self.invalid, statuses, self.payloads = (
+            table[name].take(first).cast(pa.string()).to_pylist() for name in names
+        )
+        scored = np.array([CODES[name] for name in statuses], np.int8)
+        self.status = np.where([text is not None for text in self.invalid], OK, scored)
         self.wall_ms = self._floats("wall_ms")[first]
-        self.payloads = table["payload"].take(first).to_pylist()
 
     def _floats(self, name: str) -> np.ndarray:
         return self.table[name].to_numpy(zero_copy_only=False).astype(float)
@@ -154,20 +158,16 @@ class _Stored:
         found = np.array([places.get(run_id, -1) for run_id in gold.run_ids], int)
         if others.strangers and (found < 0).any():
             return None
-        payloads = _payloads(gold)
-        if any(self.payloads[place] != payloads[position] for position, place in enumerate(found.tolist()) if place >= 0):
-            return None
-        answers = Answers.none(gold)
         positions = np.flatnonzero(found >= 0)
         source = found[positions]
-        answers.status[positions], answers.wall_ms[positions] = self.status[source], self.wall_ms[source]
         fields, stored = gold.fields_of(positions), spans(self.bounds[source], np.diff(self.bounds)[source])
-        names = [gold.all_questions[place] for place in gold.question[fields]]
-        if names != self.table["question"].take(stored).to_pylist():
+        if not self._is_of(gold, positions, source, fields, stored):
             return None
+        answers = Answers.none(gold)
+        answers.status[positions], answers.wall_ms[positions] = self.status[source], self.wall_ms[source]
         for name in PROBABILITIES:
             getattr(answers, name)[fields] = self._floats(name)[stored]
-        self._predictions(answers, gold, fields, self.table["prediction"].take(stored).to_pylist())
+        _set_predictions(answers, gold, fields, self.table["prediction"].take(stored))
         answers.problems = {p: self.invalid[s] for p, s in zip(positions.tolist(), source.tolist(), strict=True) if self.invalid[s]}
         answers.repeated = [run_id for run_id in self.facts["repeated"] if run_id in gold.places]
         for place in set(range(len(self.run_ids))).difference(source.tolist()):
@@ -176,11 +176,28 @@ class _Stored:
         answers.others = others
         return answers
 
-    @staticmethod
-    def _predictions(answers: Answers, gold: Gold, fields: np.ndarray, keys: list[str | None]) -> None:
-        places = [{key: place for place, key in enumerate(own)} for form in gold.forms for own in form.keys]
-        for place, question, key in zip(fields.tolist(), gold.question[fields].tolist(), keys, strict=True):
-            if key is not None:
-                answers.predicted[place] = places[question].get(key, STRANGE)
-                if key not in places[question]:
-                    answers.strange[place] = key
+    def _is_of(self, gold: Gold, positions: np.ndarray, source: np.ndarray, fields: np.ndarray, stored: np.ndarray) -> bool:
+        """Whether payloads and questions are those of the rows."""
+        payloads = _payloads(gold)
+        if [self.payloads[place] for place in source.tolist()] != [payloads[place] for place in positions.tolist()]:
+            return False
+        asked = pa.array(gold.all_questions, pa.string()).take(pa.array(gold.question[fields]))
+        return self.table["question"].take(stored).combine_chunks().equals(asked)
+
+
+def _set_predictions(answers: Answers, gold: Gold, fields: np.ndarray, keys: pa.ChunkedArray) -> None:
+    """Places of the chosen options of fields."""
+    coded = keys.combine_chunks().dictionary_encode()
+    codes, texts = coded.indices.fill_null(-1).to_numpy(), coded.dictionary.to_pylist()
+    first, kind = distinct(gold.question[fields], codes + 1)
+    chosen = zip(fields[first], codes[first], strict=True)
+    places = [_place(gold, field, texts[code]) if code >= 0 else UNREADABLE for field, code in chosen]
+    answers.predicted[fields] = np.array(places, int)[kind]
+    for place in np.flatnonzero(answers.predicted[fields] == STRANGE).tolist():
+        answers.strange[int(fields[place])] = texts[codes[place]]
+
+
+def _place(gold: Gold, field: int, key: str) -> int:
+    start = gold.first_key[field]
+    options = gold.all_keys[start : start + gold.options[field]]
+    return options.index(key) if key in options else STRANGE

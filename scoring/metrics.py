@@ -7,8 +7,9 @@ import math
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from fractions import Fraction
 from functools import reduce
-from operator import add
+from operator import add, neg
 from typing import TypeVar
 
 import numpy as np
@@ -25,9 +26,10 @@ def mean(values: Iterable[float]) -> float | None:
     values = values.tolist() if isinstance(values, np.ndarray) else list(values)
     if not values:
         return None
-    total = math.fsum(values)
-    is_exact = not math.fsum([*values, -total])
-    return total / len(values) if is_exact else statistics.mean(values)
+    parts = [math.fsum(values)]
+    while math.isfinite(parts[0]) and (rest := math.fsum([*values, *map(neg, parts)])):
+        parts.append(rest)
+    return parts[0] / len(values) if len(parts) == 1 else float(sum(map(Fraction, parts)) / len(values))
 
 
 def macro_mean(values: Iterable[float], clusters: Iterable[Hashable]) -> float | None:
