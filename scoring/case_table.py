@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from scoring.answers import CODES, OK, PENDING, PROBABILITIES, STATUSES, STRANGE, UNREADABLE, Answers, Others
 from scoring.cases import Cases
-from scoring.columns import Coded
+from scoring.columns import Coded, objects
 from scoring.gold import NO_OPTION, Gold, distinct, spans
 
 _NAME = pa.dictionary(pa.int32(), pa.string())
@@ -139,11 +139,8 @@ class _Stored:
         run_ids = table["run_id"].combine_chunks()
         first = np.flatnonzero(np.append(len(run_ids) > 0, pc.not_equal(run_ids[1:], run_ids[:-1]).to_numpy(zero_copy_only=False)))
         self.bounds = np.append(first, len(run_ids))
-        # Texts of a dictionary column become Python objects much faster as plain texts.
         names = ("run_id", "invalid", "status", "payload")
-        self.run_ids, self.invalid, statuses, self.payloads = (
-            table[name].take(first).cast(pa.string()).to_pylist() for name in names
-        )
+        self.run_ids, self.invalid, statuses, self.payloads = (objects(table[name].take(first)) for name in names)
         scored = np.array([CODES[name] for name in statuses], np.int8)
         self.status = np.where([text is not None for text in self.invalid], OK, scored)
         self.wall_ms = self._floats("wall_ms")[first]
@@ -188,7 +185,7 @@ class _Stored:
 def _set_predictions(answers: Answers, gold: Gold, fields: np.ndarray, keys: pa.ChunkedArray) -> None:
     """Places of the chosen options of fields."""
     coded = keys.combine_chunks().dictionary_encode()
-    codes, texts = coded.indices.fill_null(-1).to_numpy(), coded.dictionary.to_pylist()
+    codes, texts = coded.indices.fill_null(-1).to_numpy(), objects(coded.dictionary)
     first, kind = distinct(gold.question[fields], codes + 1)
     chosen = zip(fields[first], codes[first], strict=True)
     places = [_place(gold, field, texts[code]) if code >= 0 else UNREADABLE for field, code in chosen]

@@ -86,7 +86,7 @@ class RowIndex:
         names = [column.name for column in fields(Label)]
         with pq.ParquetFile(self.folder / LABELS) as file:
             for batch in file.iter_batches(batch_size=ROWS_A_GROUP, columns=names):
-                columns = [batch.column(name).to_pylist() for name in names]
+                columns = [batch.column(name).to_numpy(zero_copy_only=False).tolist() for name in names]
                 yield from map(Label, *columns)
 
     def columns(self, names: Sequence[str]) -> pa.Table:
@@ -98,11 +98,11 @@ class RowIndex:
     @cached_property
     def _places(self) -> tuple[list[int], list[int]]:
         table = pq.read_table(self.folder / LABELS, columns=["offset", "length"])
-        return table["offset"].to_pylist(), table["length"].to_pylist()
+        return table["offset"].to_numpy().tolist(), table["length"].to_numpy().tolist()
 
     @cached_property
     def _positions(self) -> dict[str, int]:
-        run_ids = pq.read_table(self.folder / LABELS, columns=["run_id"])["run_id"].to_pylist()
+        run_ids = pq.read_table(self.folder / LABELS, columns=["run_id"])["run_id"].to_numpy().tolist()
         return {run_id: position for position, run_id in enumerate(run_ids)}
 
     def line(self, position: int) -> bytes:
