@@ -1,6 +1,6 @@
 """The command line: one command per job. Jobs and displays are imported only by the command that needs them.
 
-Exit codes: 0 done; 1 failed, with one line that says what to do; 2 wrong usage; 3 done, but some requests ended in an error;
+Exit codes: 0 done; 1 failed, with one line that says what to do; 2 wrong usage; 3 done, but requests ended in an error or are open;
 129, 130, 143 stopped by SIGHUP, Ctrl-C or SIGTERM with everything finished so far kept.
 """
 
@@ -12,7 +12,9 @@ from typing import Annotated
 import typer
 
 from di_tui import options as opt
+from di_tui.browse_commands import add_browse_commands
 from di_tui.display.base import for_programs
+from di_tui.run_commands import add_run_commands
 from di_tui.score_commands import add_score_commands
 from di_tui.suite_commands import open_suite, suite_app
 from di_tui.watch_commands import add_watch_commands, home, opens_app
@@ -63,6 +65,9 @@ def run(
     with_excluded: opt.WithExcluded = False,
     take_over: opt.TakeOver = False,
     stop_after_errors: opt.StopAfterErrors = 25,
+    latency: opt.Latency = False,
+    shard: opt.Shard = None,
+    data_parallel: opt.DataParallel = 1,
     no_verify: opt.NoVerify = False,
     detach: opt.Detach = False,
     no_ui: opt.NoUi = False,
@@ -126,6 +131,9 @@ def pipeline(
     with_excluded: opt.WithExcluded = False,
     take_over: opt.TakeOver = False,
     stop_after_errors: opt.StopAfterErrors = 25,
+    latency: opt.Latency = False,
+    shard: opt.Shard = None,
+    data_parallel: opt.DataParallel = 1,
     reference: Annotated[Path | None, typer.Option("--reference", help="Results of a run to show beside it.")] = None,
     no_verify: opt.NoVerify = False,
     no_ui: opt.NoUi = False,
@@ -135,11 +143,13 @@ def pipeline(
 
     Example: di-tui pipeline --engine transformers --model Qwen/Qwen2.5-7B-Instruct --out runs/qwen-7b
     """
-    from di_tui.run_job import RunRequest, foreground
+    from di_tui.run_job import RunRequest, foreground, in_app
     from di_tui.score_job import ScoreRequest, score_and_show
 
     settings = _run_settings(locals())
     suite = open_suite(rows, suite_dir, edition)
+    if opens_app(no_ui, json):
+        raise typer.Exit(in_app(out, sys.argv[1:]))
     code = foreground(RunRequest(suite, out, settings), for_programs(json))
     if code in (0, DONE_WITH_ERRORS):
         score_and_show(ScoreRequest(out / "results.jsonl", reference, rows, suite_dir, None, edition, engine), for_programs(json))
@@ -172,19 +182,31 @@ def doctor(json: opt.Json = False) -> None:
     report(for_programs(json))
 
 
+add_run_commands(app)
 add_score_commands(app)
+add_browse_commands(app)
 add_watch_commands(app)
 
 
 def _run_settings(given: dict):
-    from engines.plan import ORDERS
+    from engines.plan import ORDERS, Shard
     from engines.runner import RunSettings
 
     if given["order"] not in ORDERS:
         raise typer.BadParameter(f"{given['order']!r} is none of {', '.join(ORDERS)}", param_hint="--order")
-    names = ("engine", "model", "limit", "compact", "fresh", "order", "with_excluded", "take_over", "stop_after_errors")
+    names = ("engine", "model", "limit", "compact", "fresh", "order", "with_excluded", "take_over", "stop_after_errors", "latency")
     options = opt.parse_options(given["option"])
-    return RunSettings(options=options, verify=not given["no_verify"], **{name: given[name] for name in names})
+    try:
+        shard = given["shard"] and Shard.parse(given["shard"])
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--shard") from None
+    return RunSettings(
+        options=options,
+        verify=not given["no_verify"],
+        shard=shard,
+        data_parallel=given["data_parallel"],
+        **{name: given[name] for name in names},
+    )
 
 
 def main() -> None:

@@ -21,7 +21,7 @@ Compare = Annotated[
     Path | None, typer.Option("--compare", help="Then say which run ids and payloads differ from this rows file.")
 ]
 NoVerify = Annotated[bool, typer.Option("--no-verify", help="Do not insist on the published sha256.")]
-Engine = Annotated[str, typer.Option("--engine", help="random, lexical, http, transformers, or module:Class.")]
+Engine = Annotated[str, typer.Option("--engine", help="random, lexical, http, transformers, openai, vllm, or module:Class.")]
 Model = Annotated[str | None, typer.Option("--model", help="Model name, Hub id, local directory or GGUF file.")]
 EngineOption = Annotated[list[str] | None, typer.Option("--option", help="Engine option NAME=VALUE; repeat for more.")]
 Out = Annotated[Path, typer.Option("--out", help="Run directory.")]
@@ -34,6 +34,9 @@ Order = Annotated[
 WithExcluded = Annotated[bool, typer.Option("--with-excluded", help="Ask the excluded requests too.")]
 TakeOver = Annotated[bool, typer.Option("--take-over", help="Continue a run whose writer on another host is gone.")]
 StopAfterErrors = Annotated[int, typer.Option("--stop-after-errors", min=1, help="Stop after so many errors in a row.")]
+Latency = Annotated[bool, typer.Option("--latency", help="One request at a time, each timed alone, instead of batches.")]
+Shard = Annotated[str | None, typer.Option("--shard", help="Only part i of n of the suite, by whole groups: 1/3. See merge.")]
+DataParallel = Annotated[int, typer.Option("--data-parallel", min=1, help="Engine processes, each with a device of its own.")]
 Detach = Annotated[bool, typer.Option("--detach", help="Leave the run going in a process of its own and return.")]
 NoUi = Annotated[bool, typer.Option("--no-ui", help="Headless: progress on a terminal, JSON lines otherwise.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object per line instead of text.")]
@@ -54,8 +57,8 @@ def parse_options(texts: list[str] | None) -> dict[str, str]:
     return options
 
 
-def parse_only(texts: list[str] | None) -> list[int] | None:
-    """Catalog ids of one or more `--only` values, each with one or more ids.
+def parse_only(texts: list[str] | None, option: str = "--only") -> list[int] | None:
+    """Catalog ids of one or more values of an option, each with one or more ids.
 
     Raises:
         typer.BadParameter: something that is not a number.
@@ -65,7 +68,7 @@ def parse_only(texts: list[str] | None) -> list[int] | None:
     try:
         return [int(number) for text in texts for number in text.replace(",", " ").split()]
     except ValueError:
-        raise typer.BadParameter(f"{' '.join(texts)!r} is not a list of catalog ids", param_hint="--only") from None
+        raise typer.BadParameter(f"{' '.join(texts)!r} is not a list of catalog ids", param_hint=option) from None
 
 
 def join_only(arguments: list[str]) -> list[str]:

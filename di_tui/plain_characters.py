@@ -12,9 +12,9 @@ from textual.filter import LineFilter
 DRAWN_AS = str.maketrans(
     {
         **dict(zip("▁▂▃▄▅▆▇█", "_.-==+##", strict=True)),
-        **dict(zip("✓✗–—○▸›…·─━│┃", "vx--o>>..--||", strict=True)),
+        **dict(zip("✓×–—○›…·─━│┃", "vx--o>..--||", strict=True)),
         **dict(zip("╭╮╰╯┌┐└┘├┤┬┴┼▔▎▊▕▏", "+++++++++++++-||||", strict=True)),
-        **dict(zip("↑↓←→", "^v<>", strict=True)),
+        **dict(zip("↑↓←→▲▼▶◆≈−", "^v<>^v>*~-", strict=True)),
     }
 )
 

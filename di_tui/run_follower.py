@@ -3,27 +3,32 @@
 All reading happens in the follower's own thread, which never waits for whoever looks; the snapshot is only memory.
 """
 
-import os
+import math
 import threading
 import time
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from di_tui.line_tail import LineTail
 from di_tui.liveness import Writer, writer_of
 from di_tui.monitor import Monitor, Snapshot
 from di_tui.run_list import GONE
 from engines import events
 from engines.control import COMMANDS
-from engines.results import ResultsError, parse_result
+from engines.results import ResultsError, read_result
 from engines.run_dir import RunDir, RunError, read_json
 from suite_builder.errors import SuiteError
 
+if TYPE_CHECKING:
+    from di_tui.run_plan import RunRows
+    from di_tui.running_score import RunningScore
+
 SECONDS_BETWEEN_LOOKS = 0.2
 # A pause after each chunk lets the thread that draws take its turn.
-CHUNK = 1 << 20
 SECONDS_BETWEEN_CHUNKS = 0.001
 KEPT_ERRORS = 200
 ENDED = ("complete", "limited", "interrupted", "failed")
@@ -47,8 +52,10 @@ class FollowedRun:
 
     progress: what the results say so far; its `phase` is `starting`, `loading`, `running`, `paused`, how the run ended, or
     `gone` when its writer is no more though it never said so. areas: label of an area -> catalog ids, in the edition's order.
-    read: share of the results file that is read, 1 when all is. asked: the command that waits in control.json.
-    reason: why the run ended, or what is wrong with its files.
+    read: share of the results file that is read, 1 when all is. pid: of the process that wrote status.json.
+    asked: the command that waits in control.json. reason: why the run ended, or what is wrong with its files.
+    right: catalog id -> share of the answers so far that are right, where that means something.
+    devices, throughput: what the live engine tells (see device_facts.py and Engine.live).
     """
 
     path: Path
@@ -60,10 +67,14 @@ class FollowedRun:
     errors: tuple[RequestError, ...] = ()
     read: float = 0.0
     writer: Writer | None = None
+    pid: int | None = None
     heartbeat: float = 0.0
     asked: str = "run"
     reason: str | None = None
     skipped_lines: int = 0
+    right: Mapping[int, float] = field(default_factory=dict)
+    devices: tuple[Mapping[str, Any], ...] = ()
+    throughput: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def live(self) -> bool:
@@ -80,23 +91,27 @@ class RunFollower:
 
     def __init__(self, path: Path):
         self.run_dir = RunDir(path)
-        self._results = self.run_dir.results
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._follow, name="run-follower", daemon=True)
         self._environment: dict[str, Any] = {}
         self._status: dict[str, Any] = {}
         self._facts = FollowedRun(path, Monitor(time.time).snapshot())
+        self._rows: RunRows | None = None
         self._restart()
 
-    def _restart(self) -> None:
-        """Forget all results: they are read again from the start."""
+    def _restart(self, tail: LineTail | None = None) -> None:
+        """Forget all results: they are read again from the start, or from where `tail` is."""
         self._monitor = Monitor(time.time)
-        self._position, self._file_id, self._lines, self._skipped, self._read = 0, None, 0, 0, 0.0
-        # Run id -> what `take_back` needs. Tuples of plain values are no work for the garbage collector, which would stop the
-        # drawing thread too: 150,000 objects take it a tenth of a second.
-        self._latest: dict[str, tuple[int, str, int]] = {}
+        self._tail = tail or LineTail(self.run_dir.results)
+        self._skipped = 0
+        # Run id -> benchmark, status, proxy tokens, right and asked answers. Tuples of plain values are no work for the garbage
+        # collector, which would stop the drawing thread too: 150,000 objects take it a tenth of a second.
+        self._latest: dict[str, tuple[int, str, int, int, int]] = {}
         self._errors: dict[str, RequestError] = {}
         self._known: set[int] = set()
+        self._score: RunningScore | None = None
+        self._first: dict[str, Any] = {}  # run id -> response, until the rows are open
+        self._looked_for_rows = False
         self._planned_for: int | None = None
         self._phase = "starting"
 
@@ -110,7 +125,7 @@ class RunFollower:
     def snapshot(self) -> FollowedRun:
         """The run as far as it is read, from any thread."""
         progress, total = self._monitor.snapshot(), self._status.get("total")
-        if total and not progress.total:
+        if total and total != progress.total:  # no plan yet, or that of an earlier session with another limit
             left = (total - progress.done) / progress.rate if progress.rate else None
             progress = replace(progress, total=total, eta=left)
         return replace(self._facts, progress=progress)
@@ -119,6 +134,13 @@ class RunFollower:
         while not self._stopped.is_set():
             self.look()
             self._stopped.wait(SECONDS_BETWEEN_LOOKS)
+        self.close()
+
+    def close(self) -> None:
+        """Let the run's rows go; the follower's own thread does it when it ends."""
+        if self._rows:
+            self._rows.close()
+            self._rows = None
 
     def look(self) -> None:
         """Read all that is new."""
@@ -138,11 +160,16 @@ class RunFollower:
         self._status = _read_object(self.run_dir.status)
         self._begin()
         self._tell()
-        while self._read_chunk() and not self._stopped.wait(SECONDS_BETWEEN_CHUNKS):
+        more = True
+        while more:
+            more = self._read_chunk()
+            self._end_or_go_on()
             self._tell()
-        self._end_or_go_on()
-        self._tell()
+            self._find_rows()
+            if self._stopped.wait(SECONDS_BETWEEN_CHUNKS if more else 0):
+                return
         self._plan()
+        self._tell()
 
     def _begin(self) -> None:
         if self._phase != "starting":
@@ -176,38 +203,51 @@ class RunFollower:
     def _writer(self) -> Writer | None:
         return writer_of(self.run_dir, self._status.get("heartbeat", 0.0))
 
+    def _find_rows(self) -> None:
+        """Open the rows of the run, once it says which they are; answers are held against them as they come."""
+        if self._looked_for_rows or not self._environment:
+            return
+        from di_tui.run_plan import RunRows
+        from di_tui.running_score import RunningScore
+
+        self._looked_for_rows = True
+        self.close()
+        self._rows = RunRows.find(self._environment, self.run_dir.path)
+        if self._rows:
+            self._score = RunningScore(self._rows.index)
+            self._judge_first()
+
+    def _judge_first(self) -> None:
+        """Hold against the rows what was read before they were opened, so that something is on the screen meanwhile."""
+        for run_id, response in self._first.items():
+            catalog_id, status, proxy_tokens, *_nothing = self._latest[run_id]
+            self._latest[run_id] = (catalog_id, status, proxy_tokens, *self._judge(run_id, catalog_id, response))
+        self._first.clear()
+
+    def _judge(self, run_id: str, catalog_id: int, response: Any) -> tuple[int, int]:
+        """Count how many answers of a result are right; returns that and how many there should be."""
+        if self._score is None:
+            if self._environment and not self._looked_for_rows:
+                self._first[run_id] = response
+            return 0, 0
+        right, asked = self._score.judge(run_id, catalog_id, response)
+        self._score.add(catalog_id, right, asked)
+        return right, asked
+
     def _read_chunk(self) -> bool:
         """Fold in whole lines from where the last round ended; whether there is more to read at once."""
-        try:
-            file = self._results.open("rb")
-        except FileNotFoundError:
-            return False
-        with file:
-            state = _identity(file.fileno())
-            if self._file_id not in (None, state[0]) or state[1] < self._position:
-                self._restart()
-                self._begin()
-            self._file_id = state[0]
-            file.seek(self._position)
-            chunk = file.read(CHUNK)
-            while chunk and b"\n" not in chunk:
-                more = file.read(CHUNK)
-                if not more:
-                    break
-                chunk += more
-        whole = chunk[: chunk.rfind(b"\n") + 1]
-        for line in whole.splitlines():
-            self._lines += 1
+        lines, anew, more = self._tail.next()
+        if anew:
+            self._restart(self._tail)
+            self._begin()
+        for line in lines:
             if line and not line.isspace():
                 self._take(line)
-        self._position += len(whole)
-        more = bool(whole) and self._position < state[1]
-        self._read = self._position / state[1] if more else 1.0
         return more
 
     def _take(self, line: bytes) -> None:
         try:
-            row = parse_result(line, self._results, self._lines)
+            row = read_result(line, self.run_dir.results, 0)
             answer, completed = _answer(row), _seconds(row["completed_utc"])
         except (ResultsError, KeyError, TypeError, ValueError):
             self._skipped += 1
@@ -215,14 +255,20 @@ class RunFollower:
         if answer.catalog_id not in self._known:
             self._known.add(answer.catalog_id)
             self._monitor.plan([events.BenchmarkPlan(answer.catalog_id, row["dataset"], 0, 0, 0, 0)])
-        earlier = self._latest.get(answer.run_id)
-        if earlier:
-            self._monitor.take_back(*earlier)
-            self._errors.pop(answer.run_id, None)
-        self._latest[answer.run_id] = (answer.catalog_id, answer.status, answer.proxy_tokens)
+        if earlier := self._latest.get(answer.run_id):
+            self._take_back(answer.run_id, *earlier)
+        judged = self._judge(answer.run_id, answer.catalog_id, row.get("response"))
+        self._latest[answer.run_id] = (answer.catalog_id, answer.status, answer.proxy_tokens, *judged)
         self._monitor.take(answer, completed)
         if answer.status == "error":
             self._keep_error(row)
+
+    def _take_back(self, run_id: str, catalog_id: int, status: str, proxy_tokens: int, right: int, asked: int) -> None:
+        """Forget an error that is replaced by a later answer."""
+        self._monitor.take_back(catalog_id, status, proxy_tokens)
+        self._errors.pop(run_id, None)
+        if self._score:
+            self._score.add(catalog_id, -right, -asked)
 
     def _keep_error(self, row: dict[str, Any]) -> None:
         self._errors[row["run_id"]] = RequestError(
@@ -239,12 +285,10 @@ class RunFollower:
     def _plan(self) -> None:
         """Learn what the benchmarks have to do, once the results so far are read."""
         total = self._status.get("total")
-        if not total or not self._environment or self._planned_for == total:
+        if not total or not self._rows or self._planned_for == total:
             return
-        from di_tui.run_plan import planned
-
         self._planned_for = total
-        benchmarks = planned(self._environment, self.run_dir.path, total, self._latest.keys())
+        benchmarks = self._rows.planned(total, self._latest.keys())
         self._known |= {benchmark.catalog_id for benchmark in benchmarks}
         self._monitor.plan(benchmarks)
 
@@ -259,12 +303,16 @@ class RunFollower:
             partial=bool(environment.get("partial_suite")),
             areas=_areas(environment.get("edition")),
             errors=tuple(reversed(self._errors.values())),
-            read=self._read,
+            read=self._tail.read,
             writer=self._writer(),
+            pid=status.get("pid"),
             heartbeat=status.get("heartbeat", 0.0),
             asked=self._asked(),
             reason=status.get("error"),
             skipped_lines=self._skipped,
+            right=self._score.shares() if self._score else {},
+            devices=tuple(status.get("devices") or ()),
+            throughput=status.get("throughput") or {},
         )
 
     def _asked(self) -> str:
@@ -285,20 +333,18 @@ def _read_object(path: Path) -> dict[str, Any]:
 
 
 def _answer(row: dict[str, Any]) -> events.Answer:
-    return events.Answer(
-        row["run_id"], row["catalog_id"], row["status"], row["total_wall_ms"], row.get("proxy_tokens", 0), row.get("error")
-    )
+    """Raises:
+    KeyError, TypeError, ValueError: the row lacks what is counted, or it is no number.
+    """
+    wall_ms, tokens = row["total_wall_ms"], row.get("proxy_tokens") or 0
+    if not math.isfinite(wall_ms) or not math.isfinite(tokens):
+        raise ValueError(f"total_wall_ms is {wall_ms}, proxy_tokens {tokens}")
+    return events.Answer(row["run_id"], row["catalog_id"], row["status"], wall_ms, tokens, row.get("error"))
 
 
 def _seconds(iso_time: str) -> float:
     """Seconds since the epoch of a time as result rows have it."""
     return datetime.fromisoformat(iso_time).timestamp()
-
-
-def _identity(descriptor: int) -> tuple[tuple[int, int], int]:
-    """What tells an open file from one that took its name, and its size in bytes."""
-    state = os.fstat(descriptor)
-    return (state.st_dev, state.st_ino), state.st_size
 
 
 @cache

@@ -1,20 +1,23 @@
 """Runs as the command line starts them: in the foreground with a display and signals, or detached."""
 
-import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from di_tui.display.base import Display
 from di_tui.display.run import run_display
+from di_tui.job import Job, after_the_app
 from di_tui.signals import StopOnSignal
 from engines import events
 from engines.control import Control
 from engines.run_dir import RunDir, read_json
-from engines.runner import RunSettings
-from engines.runner import run as run_engine
 from suite_builder.suite import Suite
+
+if TYPE_CHECKING:
+    from engines.runner import RunSettings
 
 EXIT_CODES = {"complete": 0, "limited": 0, "failed": 1}
 DONE_WITH_ERRORS = 3
@@ -28,11 +31,13 @@ class RunRequest:
 
     suite: Suite
     out: Path
-    settings: RunSettings
+    settings: "RunSettings"
 
 
 def foreground(request: RunRequest, as_json: bool, display: Display | None = None) -> int:
     """Run with a display until the end or a signal; returns the exit code and says on stderr what to do next."""
+    from engines.runner import run as run_engine
+
     control = Control()
     with StopOnSignal(control) as signals, display or run_display(as_json) as shown:
         ended = run_engine(request.suite, RunDir(request.out), request.settings, shown.emit, control)
@@ -53,11 +58,10 @@ def _hint(ended: events.Ended) -> str | None:
     return f"{errors:,} requests ended in an error; run the same command again to ask them once more" if errors else None
 
 
-class Job:
-    """A run in a process and session of its own, so that a closed terminal does not end it. It is the same command, headless;
-    what it says goes to run.log."""
+class RunJob(Job):
+    """A run in a process of its own. It is the same command, headless; what it says goes to run.log."""
 
-    def __init__(self, out: Path, arguments: list[str]):
+    def __init__(self, out: Path, arguments: Sequence[str]):
         """Start it.
 
         Raises:
@@ -65,24 +69,7 @@ class Job:
         """
         self.run_dir = RunDir(out)
         self.run_dir.create()
-        with self.run_dir.log.open("ab") as log:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "di_tui", *arguments],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
-        self.stopping = False
-
-    @property
-    def pid(self) -> int:
-        return self._process.pid
-
-    @property
-    def code(self) -> int | None:
-        """Exit code, None while it runs."""
-        return self._process.poll()
+        super().__init__(self.run_dir.log, arguments)
 
     @property
     def under_way(self) -> bool:
@@ -90,24 +77,10 @@ class Job:
         status = read_json(self.run_dir.status) or {}
         return status.get("pid") == self.pid and status["event"] in UNDER_WAY
 
-    def stop(self) -> None:
-        """Ask it to finish the batch in flight and end, as Ctrl-C does; it hears this while it still loads, too."""
-        self.stopping = True
-        self._process.terminate()
-
-    def wait(self) -> None:
-        """Return when it has ended."""
-        self._process.wait()
-
-    def last_word(self) -> str:
-        """The last line that it said."""
-        lines = self.run_dir.log.read_text("utf-8", "replace").splitlines()
-        return lines[-1] if lines else "the run ended without a word"
-
 
 def detached(out: Path, arguments: list[str]) -> int:
     """Start the same command as a job and return when it has begun, or has ended at once with its own exit code."""
-    job = Job(out, arguments)
+    job = RunJob(out, arguments)
     began = time.monotonic()
     while job.code is None and not job.under_way and time.monotonic() - began < SECONDS_TO_START:
         time.sleep(0.1)
@@ -123,13 +96,6 @@ def in_app(out: Path, arguments: list[str]) -> int:
     """Start the same command as a job and watch it in the app; returns its exit code, 0 when it was left running."""
     from di_tui.app import DiTui
 
-    job = Job(out, arguments)
+    job = RunJob(out, arguments)
     DiTui(watched=out, job=job).run()
-    if job.stopping:
-        print("stopping after the batch in flight")
-        job.wait()
-    if job.code is None:
-        print(f"process {job.pid} goes on; see it again with: di-tui watch {out}")
-    elif job.code:
-        print(job.last_word(), file=sys.stderr)
-    return job.code or 0
+    return after_the_app(job, f"di-tui watch {out}")

@@ -1,11 +1,13 @@
 """Finds run directories and suite directories and reads the little that a list shows of each. Knows no screen."""
 
+import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from di_tui.liveness import writer_of
+from di_tui.rebuild_record import RECORD, Began, Ended, decode, is_going_on
 from engines.run_dir import RunDir, RunError, read_json
 from suite_builder.editions import editions
 from suite_builder.errors import SuiteError
@@ -14,6 +16,7 @@ from suite_builder.suite import MANIFEST, Suite
 RUNS = Path("runs")
 DEPTH = 3
 GONE = "gone"
+LONGEST_LINE = 1 << 14
 UNREADABLE = "unreadable"
 
 
@@ -22,8 +25,8 @@ class ListedRun:
     """One run directory as a list shows it.
 
     state: the last event of status.json (`progress`, `paused`, `complete`, ...); `gone` when the writer ended without a last
-    word; `unreadable` with the reason in `problem`. done, total: None where no status says it. index: decision index of its
-    last scoring, None when not scored. changed: seconds since the epoch.
+    word; `unreadable` with the reason in `problem`. done, total: None where no status says it. index, interval: decision index
+    of its last scoring with its 95 % bounds, None when not scored. changed: seconds since the epoch.
     """
 
     path: Path
@@ -37,6 +40,7 @@ class ListedRun:
     total: int | None = None
     errors: int = 0
     index: float | None = None
+    interval: tuple[float, float] | None = None
     changed: float = 0.0
     problem: str | None = None
 
@@ -91,9 +95,10 @@ def read_run(path: Path, root: Path | None = None) -> ListedRun:
             total=status.get("total") or None,
             errors=status.get("counts", {}).get("error", 0),
             index=scores.get("decision_index"),
+            interval=_interval(scores),
             changed=_changed(run_dir),
         )
-    except (RunError, OSError, AttributeError, TypeError) as error:
+    except (RunError, OSError, AttributeError, IndexError, KeyError, TypeError) as error:
         return ListedRun(path, name, UNREADABLE, changed=_changed(run_dir), problem=str(error))
 
 
@@ -101,6 +106,11 @@ def _state(status: dict[str, Any], writer: Any) -> str:
     if writer and not writer.alive:
         return GONE
     return status.get("event", "loading" if writer else "no status")
+
+
+def _interval(scores: dict[str, Any]) -> tuple[float, float] | None:
+    bounds = scores.get("interval", {}).get("decision_index")
+    return (bounds[0], bounds[1]) if bounds else None
 
 
 def _changed(run_dir: RunDir) -> float:
@@ -146,3 +156,34 @@ def _is_published(suite: Suite) -> bool | None:
         return all(suite.edition.files[stem].sha256 == sha256 for stem, sha256 in index.content_sha256.items())
     finally:
         index.close()
+
+
+@dataclass(frozen=True)
+class ListedRebuild:
+    """A work folder whose latest rebuild is going on or did not come to its end. state: `running`, `gone`, or how it ended."""
+
+    work: Path
+    state: str
+    edition: str
+
+
+def find_rebuilds(folder: Path) -> list[ListedRebuild]:
+    """Rebuilds in work folders directly in a folder, but for the complete ones."""
+    listed = (_read_rebuild(path.parent) for path in sorted(folder.glob(f"*/{RECORD}")))
+    return [rebuild for rebuild in listed if rebuild and rebuild.state != "complete"]
+
+
+def _read_rebuild(work: Path) -> ListedRebuild | None:
+    """By the first and the last line of the record, which may be long."""
+    try:
+        with (work / RECORD).open("rb") as file:
+            began = decode(file.readline()).event
+            file.seek(max(0, file.seek(0, os.SEEK_END) - LONGEST_LINE))
+            last = decode(file.read().splitlines()[-1]).event
+    except (OSError, ValueError, IndexError):
+        return None
+    if not isinstance(began, Began):
+        return None
+    if isinstance(last, Ended):
+        return ListedRebuild(work, last.state, began.edition)
+    return ListedRebuild(work, "running" if is_going_on(began, work / RECORD) else GONE, began.edition)

@@ -2,12 +2,13 @@
 
 from collections import Counter
 from collections.abc import Collection
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from engines.environment import find_shown_path
 from engines.events import BenchmarkPlan
-from engines.plan import ORDERS, plan, shares
+from engines.plan import ORDERS, Shard, plan, shares
 from suite_builder.errors import SuiteError
 from suite_builder.row_index import RowIndex
 from suite_builder.suite import Suite
@@ -15,25 +16,41 @@ from suite_builder.suite import Suite
 LARGEST_LOOSE_FILE = 32 << 20
 
 
-def planned(environment: dict[str, Any], run_dir: Path, total: int, answered: Collection[str]) -> tuple[BenchmarkPlan, ...]:
-    """The run's benchmarks with all their requests open; empty when the suite is not at hand or not the one it was.
+class RunRows:
+    """The rows that a run asks, as far as they are at hand."""
 
-    Args:
-        total: how many requests status.json says that the run has: with it, whether excluded ones and a limit count is found.
-        answered: run ids with results, which the plan must hold.
-    """
-    try:
-        index, suite = _open(environment, run_dir)
-    except (SuiteError, OSError, ValueError, KeyError):
-        return ()
-    if index is None:
-        return ()
-    try:
-        if index.content_sha256 != environment.get("frozen_corpus_sha256"):
-            return ()
-        return _of_total(suite, index, total, answered)
-    finally:
-        index.close()
+    def __init__(self, suite: Suite, index: RowIndex, shard: Shard | None):
+        self.suite = suite
+        self.index = index
+        self.shard = shard
+
+    @classmethod
+    def find(cls, environment: dict[str, Any], run_dir: Path) -> "RunRows | None":
+        """The rows of the run that environment.json describes; None when they are not at hand or not the ones they were."""
+        try:
+            index, suite = _open(environment, run_dir)
+            if index is None:
+                return None
+            if index.content_sha256 == environment.get("frozen_corpus_sha256"):
+                shard = environment.get("shard")
+                return cls(suite, index, shard and Shard.parse(shard))
+            index.close()
+        except (SuiteError, OSError, ValueError, KeyError):
+            pass
+        return None
+
+    def planned(self, total: int, answered: Collection[str]) -> tuple[BenchmarkPlan, ...]:
+        """The run's benchmarks with all their requests open; empty when no way to run the suite has so many requests.
+
+        Args:
+            total: how many requests status.json says that the run has: with it, whether excluded ones and a limit count is
+                found.
+            answered: run ids with results, which the plan must hold.
+        """
+        return _of_total(self.suite, self.index, total, answered, self.shard)
+
+    def close(self) -> None:
+        self.index.close()
 
 
 def _open(environment: dict[str, Any], run_dir: Path) -> tuple[RowIndex | None, Suite | None]:
@@ -50,14 +67,17 @@ def _open(environment: dict[str, Any], run_dir: Path) -> tuple[RowIndex | None, 
     return RowIndex.require(suite), suite
 
 
-def _of_total(suite: Suite, index: RowIndex, total: int, answered: Collection[str]) -> tuple[BenchmarkPlan, ...]:
-    """The first way to run the suite that has `total` requests; of a limited one also with the answered ones among them."""
-    for with_excluded in (False, True):
+def _of_total(
+    suite: Suite, index: RowIndex, total: int, answered: Collection[str], shard: Shard | None
+) -> tuple[BenchmarkPlan, ...]:
+    """The first way to run the suite, or the shard of it, that has `total` requests; of a limited one also with the answered
+    ones among them."""
+    for with_excluded in () if shard else (False, True):
         benchmarks = _whole(suite, index, with_excluded)
         if sum(benchmark.requests for benchmark in benchmarks) == total:
             return benchmarks
-    for order in ORDERS:
-        limited = plan(suite, index, order)[:total]
+    for with_excluded, order in product((False, True), ORDERS):
+        limited = plan(suite, index, order, with_excluded, shard)[:total]
         if len(limited) == total and {entry.run_id for entry in limited}.issuperset(answered):
             return shares(limited, ())
     return ()

@@ -7,6 +7,7 @@ import typer
 
 from di_tui import options as opt
 from di_tui.display.base import for_programs
+from di_tui.watch_commands import opens_app
 
 FORMATS = ("table", "json", "csv", "md")
 
@@ -31,12 +32,16 @@ def compare(
     rows: opt.Rows = None,
     suite_dir: opt.SuiteDir = None,
     edition: opt.Edition = None,
+    no_ui: opt.NoUi = False,
     json: opt.Json = False,
 ) -> None:
     """Compare two runs where both answered: values, differences with 95 % intervals, verdicts, flips, latency.
 
     Example: di-tui compare runs/qwen-7b runs/qwen-14b
     """
+    if format is None and opens_app(no_ui, json):
+        _compare_in_app(run_a, run_b, common=common, draws=draws, suite_dir=rows or suite_dir, edition=edition, flips=flips)
+        return
     from di_tui.display.comparison import show_comparison
     from di_tui.score_job import Place, load_run
     from scoring.compare import compare as compare_cases
@@ -45,6 +50,13 @@ def compare(
     a = load_run(run_a, Place(rows, suite_dir, edition))
     b = load_run(run_b, Place(rows, suite_dir, a.rules.id), a)
     show_comparison(compare_cases(a.cases, b.cases, a.rules, (a.name, b.name), common, draws), chosen, flips)
+
+
+def _compare_in_app(run_a: Path, run_b: Path, **options) -> None:
+    from di_tui.app import DiTui
+    from di_tui.screens.compare import CompareScreen
+
+    DiTui(first=lambda: CompareScreen(run_a, run_b, **options)).run()
 
 
 def calibration(

@@ -22,24 +22,25 @@ PHASES = {
     "starting": Mark("…", "starting", "muted"),
     "no status": Mark("·", "no status", "muted"),
     "loading": Mark("…", "loading", "accent"),
-    "ready": Mark("▸", "running", "accent"),
-    "progress": Mark("▸", "running", "accent"),
-    "running": Mark("▸", "running", "accent"),
+    "ready": Mark("▶", "running", "accent"),
+    "progress": Mark("▶", "running", "accent"),
+    "running": Mark("▶", "running", "accent"),
     "pausing": Mark("…", "pausing", "warning"),
     "paused": Mark("○", "paused", "warning"),
+    "resuming": Mark("…", "resuming", "accent"),
     "stopping": Mark("…", "stopping", "warning"),
     "interrupted": Mark("–", "interrupted", "warning"),
     "complete": Mark("✓", "complete", "good"),
     "limited": Mark("✓", "limit reached", "good"),
-    "failed": Mark("✗", "failed", "bad"),
-    "gone": Mark("✗", "writer gone", "bad"),
-    "unreadable": Mark("✗", "unreadable", "bad"),
+    "failed": Mark("×", "failed", "bad"),
+    "gone": Mark("×", "writer gone", "bad"),
+    "unreadable": Mark("×", "unreadable", "bad"),
 }
 STATUSES = {
     "ok": Mark("✓", "ok", "good"),
     "unsupported": Mark("–", "unsupported", "warning"),
     "abstained": Mark("○", "abstained", "warning"),
-    "error": Mark("✗", "errors", "bad"),
+    "error": Mark("×", "errors", "bad"),
 }
 
 
@@ -52,6 +53,25 @@ def bar(share: float, width: int) -> str:
     """A bar of `width` cells, filled from the left; full only when the share is 1."""
     filled = int(width * min(max(share, 0.0), 1.0))
     return FULL * filled + EMPTY * (width - filled)
+
+
+def balance(value: float, interval: tuple[float, float], scale: float, width: int) -> str:
+    """A bar from a middle line, to the left for what is below 0, with a thin line as far as the interval reaches.
+
+    Args:
+        scale: what half the width stands for. width: cells, an odd number.
+    """
+    middle = width // 2
+
+    def cell_of(number: float) -> int:
+        return middle + round(middle * min(max(number / scale, -1.0), 1.0))
+
+    first, last = sorted((middle, cell_of(value)))
+    low, high = map(cell_of, interval)
+    cells = ["─" if low <= cell <= high else " " for cell in range(width)]
+    cells[first : last + 1] = FULL * (last - first + 1)
+    cells[middle] = "│"
+    return "".join(cells)
 
 
 def sparkline(values: Sequence[float], width: int) -> str:

@@ -8,6 +8,7 @@ import typer
 
 from di_tui import options as opt
 from di_tui.display.base import for_programs
+from di_tui.watch_commands import opens_app
 from suite_builder.editions import edition as find_edition
 from suite_builder.suite import Suite
 
@@ -23,39 +24,29 @@ def open_suite(rows: Path | None, suite_dir: Path | None, edition: str | None) -
 
 def rebuild_and_index(
     work: Path,
-    suite_dir: Path,
+    suite_dir: Path | None,
     edition: str | None,
     only: list[int] | None,
     mirror: Path | None,
     allow_partial: bool,
     as_json: bool,
-    jobs: int | None = None,
-    skip_download: bool = False,
+    **more: object,
 ) -> Suite:
-    """Rebuild a suite directory with a display, then write its label file and row store.
+    """Rebuild a suite directory with a display, then write its label file and row store. Arguments as of `RebuildRequest`.
 
     Raises:
-        typer.Exit: a benchmark failed, or Ctrl-C; what worked stays for the next call.
+        typer.Exit: a benchmark failed, or a signal came; what worked stays for the next call.
         SuiteError: the suite cannot be written.
     """
-    from di_tui.display.rebuild import rebuild_display
-    from suite_builder.build import rebuild as rebuild_suite
-    from suite_builder.row_index import RowIndex
+    from di_tui.rebuild_job import FAILED, Interrupted, RebuildRequest, run_rebuild
 
     try:
-        with rebuild_display(as_json) as display:
-            result = rebuild_suite(
-                work, suite_dir, find_edition(edition), only, mirror, allow_partial, display.emit, jobs, skip_download
-            )
-    except KeyboardInterrupt:
-        print("stopped; what is finished is kept, and the same command goes on from there", file=sys.stderr)
-        raise typer.Exit(130) from None
-    for catalog_id, reason in result.failed.items():
-        print(f"error: benchmark {catalog_id}: {reason}", file=sys.stderr)
-    if result.failed:
-        raise typer.Exit(1)
-    suite = Suite.open(suite_dir, edition)
-    RowIndex.require(suite).close()
+        suite = run_rebuild(RebuildRequest(work, suite_dir, edition, only, mirror, allow_partial, **more), as_json)
+    except Interrupted as stop:
+        print(stop, file=sys.stderr)
+        raise typer.Exit(stop.code) from None
+    if suite is None:
+        raise typer.Exit(FAILED)
     return suite
 
 
@@ -69,6 +60,7 @@ def rebuild(
     allow_partial: opt.AllowPartial = False,
     jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="Recipes at a time; by default all cores.")] = None,
     skip_download: Annotated[bool, typer.Option("--skip-download", help="Use only sources that are there.")] = False,
+    retry: Annotated[list[str] | None, typer.Option("--retry", help="Of what is missing, try only these catalog ids.")] = None,
     compare: opt.Compare = None,
     no_ui: opt.NoUi = False,
     json: opt.Json = False,
@@ -77,10 +69,16 @@ def rebuild(
 
     Example: di-tui suite rebuild --only 4 9 32 34 58 --suite-dir suite-small
     """
-    directory = suite_dir or Path(find_edition(edition).suite_dir)
-    chosen = opt.parse_only(only)
+    find_edition(edition)
+    chosen, again = opt.parse_only(only), opt.parse_only(retry, "--retry")
+    if opens_app(no_ui, json) and not compare:
+        from di_tui.rebuild_job import in_app
+
+        raise typer.Exit(in_app(work, sys.argv[1:]))
     as_json = for_programs(json)
-    suite = rebuild_and_index(work, directory, edition, chosen, mirror, allow_partial, as_json, jobs, skip_download)
+    suite = rebuild_and_index(
+        work, suite_dir, edition, chosen, mirror, allow_partial, as_json, jobs=jobs, skip_download=skip_download, retry=again
+    )
     if compare:
         from di_tui.display.differences import show_differences
 

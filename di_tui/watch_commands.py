@@ -36,23 +36,28 @@ def home(context: typer.Context) -> None:
 
 
 def watch(
-    run_dir: Annotated[Path, typer.Argument(help="Run directory that some process writes, or wrote.")],
+    run_dir: Annotated[Path, typer.Argument(help="Run directory that some process writes, or wrote; or a work folder.")],
     no_ui: opt.NoUi = False,
     json: opt.Json = False,
 ) -> None:
     """Follow a run that any process writes: progress, rates, errors; pause and stop it. As lines where no app can be drawn.
 
+    A rebuild is followed by its work folder.
+
     Example: di-tui watch runs/lexical
     """
+    from di_tui.rebuild_record import RebuildFiles
     from di_tui.run_list import is_run_dir
 
-    if not is_run_dir(run_dir):
+    rebuild = RebuildFiles(run_dir).events.is_file()
+    if not rebuild and not is_run_dir(run_dir):
         raise typer.BadParameter(f"no run in {run_dir}; `di-tui runs` lists the runs that there are", param_hint="RUN_DIR")
     if not opens_app(no_ui, json):
-        raise typer.Exit(_follow(run_dir))
+        raise typer.Exit(_follow_rebuild(run_dir) if rebuild else _follow(run_dir))
     from di_tui.app import DiTui
+    from di_tui.screens.rebuild import RebuildScreen
 
-    DiTui(watched=run_dir).run()
+    (DiTui(first=lambda: RebuildScreen(run_dir)) if rebuild else DiTui(watched=run_dir)).run()
 
 
 def _follow(run_dir: Path) -> int:
@@ -67,6 +72,21 @@ def _follow(run_dir: Path) -> int:
         write_line({"event": run.progress.phase, **progress_record(run.progress), "error": run.reason})
         if run.ended:
             return EXIT_CODES.get(run.progress.phase, 1)
+        time.sleep(SECONDS_BETWEEN_LINES)
+
+
+def _follow_rebuild(work: Path) -> int:
+    """Print a progress line a second until the rebuild has ended; returns 0 when it came to its end."""
+    from di_tui.display.run import write_line
+    from di_tui.rebuild_follower import RebuildFollower
+
+    follower = RebuildFollower(work)
+    while True:
+        follower.look()
+        rebuild = follower.snapshot()
+        write_line({"event": rebuild.phase, **rebuild.record()})
+        if rebuild.began and not rebuild.alive:
+            return EXIT_CODES.get(rebuild.phase, 1)
         time.sleep(SECONDS_BETWEEN_LINES)
 
 

@@ -10,7 +10,7 @@ import json
 import os
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
@@ -64,15 +64,29 @@ class Answered:
 Outcome = Answered | Exception
 
 
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Requests of a window that were answered together, and an outcome for each.
+
+    positions: their places in the window. wall_ms: how long they took together; None lets the caller's clock count.
+    """
+
+    positions: Sequence[int]
+    outcomes: Sequence[Outcome]
+    wall_ms: float | None = None
+
+
 class Engine(ABC):
     """Base class of engines. Options come as keyword arguments: `model` and every `--option NAME=VALUE`.
 
     concurrency: how many worker threads may call the engine at once.
     batch_size: how many requests one `answer_many` call should get.
+    window: how many requests one `answer_window` call should get, from which the engine forms its batches.
     """
 
     concurrency: int = 1
     batch_size: int = 1
+    window: int = 1
 
     @abstractmethod
     def __call__(self, state: Any, questions: Mapping[str, Mapping]) -> tuple[dict, Any]:
@@ -96,6 +110,19 @@ class Engine(ABC):
         but for a device error, which ends the run."""
         return [self._outcome(state, questions) for state, questions in requests]
 
+    def answer_window(self, requests: Sequence[tuple[Any, Mapping[str, Mapping]]]) -> Iterator[Group]:
+        """Answer several (state, questions) pairs in whatever order and batches suit the engine.
+
+        Every position comes in exactly one group. Each group is kept as it comes; whoever stops between two groups closes
+        the iterator. By default batches of `batch_size` go through `answer_many`, in order.
+        """
+        for start in range(0, len(requests), self.batch_size):
+            batch = requests[start : start + self.batch_size]
+            outcomes = self.answer_many(batch)
+            if len(outcomes) != len(batch):
+                raise RuntimeError(f"answer_many gave {len(outcomes)} outcomes for {len(batch)} requests")
+            yield Group(range(start, start + len(batch)), outcomes)
+
     def _outcome(self, state: Any, questions: Mapping[str, Mapping]) -> Outcome:
         try:
             return Answered(*self(state, questions))
@@ -114,6 +141,11 @@ class Engine(ABC):
 
     def info(self) -> dict[str, Any]:
         """Provenance and runtime facts for environment.json: never a token, never a home path."""
+        return {}
+
+    def live(self) -> dict[str, float]:
+        """What only an engine at work knows of its speed, such as prompt tokens a second; shown while it runs. Called from
+        another thread than the one that asks."""
         return {}
 
     def stop(self) -> None:
@@ -135,7 +167,11 @@ SHIPPED = {
     "lexical": "engines.lexical:LexicalEngine",
     "http": "engines.http:HttpEngine",
     "transformers": "engines.causal_lm:CausalLmEngine",
+    "openai": "engines.openai:OpenAiEngine",
+    "vllm": "engines.vllm:VllmEngine",
 }
+# The extra that a shipped engine needs.
+EXTRAS = {"transformers": "transformers", "openai": "transformers", "vllm": "vllm"}
 
 
 class AdaptedEngine(Engine):
@@ -200,8 +236,8 @@ def load_engine(spec: str, model: str | None = None, options: Mapping[str, str] 
 
 def missing_package(spec: str, error: ImportError) -> str:
     """One line that says which package an engine needs and how to get it."""
-    extra = f"pip install 'di-tui[{spec}]'" if spec == "transformers" else f"pip install {error.name or 'it'}"
-    return f"engine {spec!r} needs the package {error.name!r}, which is not installed: {extra}"
+    how = f"pip install 'di-tui[{EXTRAS[spec]}]'" if spec in EXTRAS else f"pip install {error.name or 'it'}"
+    return f"engine {spec!r} needs the package {error.name!r}, which is not installed: {how}"
 
 
 def _find_class(spec: str) -> Any:

@@ -1,24 +1,36 @@
 """A stock causal language model as an engine: options scored by their keys' log-probability after one fixed prompt.
 
-Says where the model comes from, what fits into it and how failures are told. The prompt is rendering.py's, the scores
-are option_scoring.py's. Imports without torch; constructing the engine needs the `transformers` extra.
+Says what fits into the model, what becomes of a window of requests, and how failures are told. The prompt is rendering.py's,
+the batches are batching.py's, the scores packed_scoring.py's. Imports without torch; constructing the engine needs the
+`transformers` extra.
 """
 
-import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+import math
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from typing import Any
 
 from engines import wire
-from engines.base import DeviceError, Engine, EngineError, Unsupported, is_device_error
+from engines.base import Answered, DeviceError, Engine, EngineError, Group, Outcome, Unsupported, is_device_error
+from engines.batching import Asked, ahead, batches, check_length, lay_out, tokenized
+from engines.capacity import default_batch_tokens, default_window
+from engines.model_source import (
+    context_limit,
+    find_device,
+    fingerprint,
+    first_line,
+    from_pretrained_arguments,
+    loading,
+    local_path,
+)
+from engines.packing import Layout
 from engines.rendering import Rendering, TokenizedQuestion
+from engines.speed import Speedometer
 
-# Tokenizers without a limit of their own report a number far beyond any context.
-NO_LIMIT = 10**9
-FINGERPRINT_SUFFIXES = {".json", ".jinja", ".txt", ".model", ".safetensors", ".bin", ".gguf"}
-FINGERPRINT_BYTES = 1 << 20
 OUT_OF_MEMORY = ("out of memory", "DefaultCPUAllocator")
+BATCHES_AHEAD = 2
+SMALLEST_PASS = 64
 
 
 class CausalLmEngine(Engine):
@@ -32,10 +44,14 @@ class CausalLmEngine(Engine):
         end_token: whether an end token is scored behind the keys (rendering.py says which and when).
         chat_template: whether to use the tokenizer's chat template; by default where it has one.
         max_length: context limit in tokens, in place of the tokenizer's own; never more than the model's positions.
-        option_chunk_tokens: option tokens per forward pass. Bounds memory, changes no answer.
+        temperature: divides log-probabilities before the softmax; a fitted value of the model's author.
+        temperature_choice, temperature_noul, temperature_score: the same for one type of question.
+        batch_tokens: tokens of a batch and of a forward pass; by default what free memory allows. Changes no answer.
+        window: how many requests batches are formed from. Changes no answer.
+        compile: whether `torch.compile` prepares the model; slow to start, and answers may differ in their last digits.
 
     Raises:
-        EngineError: no such model, device or dtype, a model that does not load or whose layers do not fit.
+        EngineError: no such model, device or dtype, a bad temperature, a model that does not load or cannot be packed.
         ImportError: a package of the `transformers` extra is missing.
     """
 
@@ -48,23 +64,33 @@ class CausalLmEngine(Engine):
         end_token: bool = True,
         chat_template: bool | None = None,
         max_length: int | None = None,
-        option_chunk_tokens: int = 512,
+        temperature: float = 1.0,
+        temperature_choice: float | None = None,
+        temperature_noul: float | None = None,
+        temperature_score: float | None = None,
+        batch_tokens: int | None = None,
+        window: int | None = None,
+        compile: bool = False,
     ):
         import torch
         import transformers
 
-        from engines.option_scoring import OptionScorer
+        from engines.packed_scoring import PackedScorer
 
-        self._device = _find_device(device)
+        fitted = {"choice": temperature_choice, "noul": temperature_noul, "score": temperature_score}
+        self._temperature = {kind: temperature if value is None else value for kind, value in fitted.items()}
+        if not all(0 < value < math.inf for value in self._temperature.values()):
+            raise EngineError("a temperature must be a number above 0")
+        self._device = find_device(device)
         kind = dtype or ("bfloat16" if self._device.type == "cuda" else "float32")
         self._dtype = getattr(torch, kind, None)
         if not isinstance(self._dtype, torch.dtype):
             raise EngineError(f"no dtype {kind!r}; take bfloat16, float16 or float32")
-        path = _local_path(model)
+        path = local_path(model)
         self._name = path.resolve().name if path else model
-        where = _from_pretrained_arguments(model, path, revision)
+        where = from_pretrained_arguments(model, path, revision)
         transformers.utils.logging.disable_progress_bar()
-        with _loading(self._name):
+        with loading(self._name):
             config = transformers.AutoConfig.from_pretrained(**where)
             tokenizer = transformers.AutoTokenizer.from_pretrained(**where)
             self._model = transformers.AutoModelForCausalLM.from_pretrained(
@@ -72,26 +98,35 @@ class CausalLmEngine(Engine):
             ).eval()
         self._revision = fingerprint(path) if path else config._commit_hash
         self._rendering = Rendering(tokenizer, chat_template, end_token)
-        self._scorer = OptionScorer(self._model, option_chunk_tokens)
         self._end_token = end_token
-        self._limit = _context_limit(config, tokenizer, max_length)
+        self._limit = context_limit(config, tokenizer, max_length)
+        self._scorer = PackedScorer(self._model)
+        self._scorer.keep(self._rendering.beginning())
+        self._compiled = compile
+        if compile:
+            self._model.compile(dynamic=True)
+        self._batch_tokens = batch_tokens or default_batch_tokens(config, self._device, self._dtype)
+        self.window = window or default_window(self._batch_tokens)
+        self._speed = Speedometer()
 
     def __call__(self, state: Any, questions: Mapping[str, Mapping]) -> tuple[dict, Any]:
-        # All are tokenised first: a request with one question too long costs no computation. One option needs none.
-        asked = {
-            name: self._tokenize(state, question)
-            for name, question in questions.items()
-            if len(wire.options(question)) > 1
-        }
-        # The questions of one request share the beginning of their prompts. Requests share nothing, so that an answer depends
-        # on its request alone, not on what came before it.
-        self._scorer.forget()
-        answers = {
-            name: wire.answer(question, softmax(self._score(asked[name])) if name in asked else [1.0])
-            for name, question in questions.items()
-        }
-        used = sum(len(tokens.prompt) for tokens in asked.values())
-        return {"model": self._name, "answers": answers, "usage": {"input_tokens": used}}, None
+        (one,) = tokenized([(state, questions)], self._rendering, self._limit)
+        (group,) = self._answer([one], self._batch_tokens)
+        (outcome,) = group.outcomes
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome.response, outcome.raw_output
+
+    def answer_window(self, requests: Sequence[tuple[Any, Mapping[str, Mapping]]]) -> Iterator[Group]:
+        """Groups are batches. Of one request alone, tokenising counts as part of its time."""
+        if len(requests) == 1:
+            yield from super().answer_window(requests)
+            return
+        asked = tokenized(requests, self._rendering, self._limit)
+        prepared = batches(asked, self._scorer.new_layout, self._batch_tokens)
+        with closing(ahead(prepared, BATCHES_AHEAD)) as coming:
+            for batch in coming:
+                yield from self._answer(batch, self._batch_tokens)
 
     def log_probabilities(self, state: Any, question: Mapping) -> list[float]:
         """Summed log-probability (natural) of every option's tokens, in the order of `wire.options`.
@@ -100,36 +135,77 @@ class CausalLmEngine(Engine):
             Unsupported: the question does not fit the context or the device's memory.
             DeviceError: the device is lost.
         """
-        self._scorer.forget()
-        return self._score(self._tokenize(state, question))
-
-    def _tokenize(self, state: Any, question: Mapping) -> TokenizedQuestion:
         tokens = self._rendering.tokenize(state, question)
-        prompt, longest = len(tokens.prompt), max(map(len, tokens.options))
-        if prompt + longest > self._limit:
-            raise Unsupported(
-                f"prompt of {prompt:,} tokens and longest option of {longest:,} exceed "
-                f"the context limit of {self._limit:,} tokens"
-            )
-        return tokens
+        check_length(tokens, self._limit)
+        layout = self._scorer.new_layout()
+        layout.add(tokens.prompt, tokens.options)
+        scores = self._scores(layout, self._batch_tokens)
+        if scores is None:
+            raise Unsupported(self._out_of_memory([tokens]))
+        return scores[0]
 
-    def _score(self, tokens: TokenizedQuestion) -> list[float]:
+    def _answer(self, batch: list[Asked], pass_tokens: int) -> Iterator[Group]:
+        """Groups with an outcome for every request of a batch: one, or more where memory is short."""
+        began = time.perf_counter()
+        layout = self._scorer.new_layout()
+        asked = lay_out(batch, layout)
+        scores = self._scores(layout, pass_tokens)
+        if scores is not None:
+            by_question = dict(zip(asked, scores, strict=True))
+            outcomes = [self._outcome_of(one, by_question) for one in batch]
+            seconds = time.perf_counter() - began
+            self._speed.add(outcomes, seconds, layout.new_tokens)
+            yield Group([one.position for one in batch], outcomes, seconds * 1000)
+        elif len(batch) > 1:
+            self._batch_tokens = max(self._batch_tokens // 2, SMALLEST_PASS)
+            middle = len(batch) // 2
+            yield from self._answer(batch[:middle], pass_tokens)
+            yield from self._answer(batch[middle:], pass_tokens)
+        elif pass_tokens > SMALLEST_PASS:
+            yield from self._answer(batch, pass_tokens // 2)
+        else:
+            yield Group([batch[0].position], [Unsupported(self._out_of_memory(batch[0].tokens.values()))])
+
+    def _scores(self, layout: Layout, pass_tokens: int) -> list[list[float]] | None:
+        """Log-probabilities of the options of every question laid out; None when the device's memory does not hold it.
+
+        Raises:
+            DeviceError: the device is lost.
+        """
         import torch
 
         try:
-            return self._scorer(tokens.prompt, tokens.options)
+            return self._scorer(layout, pass_tokens) if layout.sizes else []
         except RuntimeError as error:
             if not any(mark in str(error) for mark in OUT_OF_MEMORY):
                 if is_device_error(error):
-                    raise DeviceError(f"{self._device} failed: {_first_line(error)}") from error
+                    raise DeviceError(f"{self._device} failed: {first_line(error)}") from error
                 raise
         # Outside the handler, where the error no longer holds the tensors of the failed pass.
         torch.cuda.empty_cache()
-        raise Unsupported(f"out of device memory on {self._device} with a prompt of {len(tokens.prompt):,} tokens")
+        return None
+
+    def _out_of_memory(self, questions: Iterable[TokenizedQuestion]) -> str:
+        longest = max(len(tokens.prompt) for tokens in questions)
+        return f"out of device memory on {self._device} with a prompt of {longest:,} tokens"
+
+    def _outcome_of(self, one: Asked, scores: Mapping[tuple[int, str], list[float]]) -> Outcome:
+        if one.refusal:
+            return one.refusal
+        answers = {
+            name: wire.answer(question, self._probabilities(question["type"], scores.get((one.position, name))))
+            for name, question in one.questions.items()
+        }
+        used = sum(len(tokens.prompt) for tokens in one.tokens.values())
+        return Answered({"model": self._name, "answers": answers, "usage": {"input_tokens": used}})
+
+    def _probabilities(self, kind: str, scores: list[float] | None) -> list[float]:
+        """Of the options of a question; the only option of a question is certain without a score."""
+        return softmax(scores, self._temperature[kind]) if scores else [1.0]
 
     def warm_up(self) -> None:
         super().warm_up()
-        # Its keys are one token each in most vocabularies; these also run the pass over option tokens.
+        # Its keys are one token each in most vocabularies; these also lay out option tokens.
         self("The kettle is on.", {"q": {"type": "choice", "criteria": {"option_1": "on", "option_10": "off"}}})
 
     def identity(self) -> dict[str, Any]:
@@ -140,6 +216,7 @@ class CausalLmEngine(Engine):
             "end_token": self._end_token,
             "chat_template": self._rendering.chat,
             "context_limit": self._limit,
+            "temperature": self._temperature,
             "rendering_sha256": self._rendering.sha256,
         }
 
@@ -155,10 +232,17 @@ class CausalLmEngine(Engine):
             "device": str(self._device),
             "gpu": torch.cuda.get_device_name(self._device) if cuda else None,
             "policy": "no truncation",
+            "batch_tokens": self._batch_tokens,
+            "window": self.window,
+            "batches_ahead": BATCHES_AHEAD,
+            "compiled": self._compiled,
             "torch": torch.__version__,
             "transformers": transformers.__version__,
             "cuda": torch.version.cuda if cuda else None,
         }
+
+    def live(self) -> dict[str, float]:
+        return self._speed.read()
 
     def close(self) -> None:
         import torch
@@ -167,106 +251,8 @@ class CausalLmEngine(Engine):
         torch.cuda.empty_cache()
 
 
-def softmax(log_probabilities: Sequence[float]) -> list[float]:
-    """Probabilities (float64) in proportion to exp of the given values."""
+def softmax(log_probabilities: Sequence[float], temperature: float = 1.0) -> list[float]:
+    """Probabilities (float64) in proportion to exp(log-probability / temperature)."""
     import torch
 
-    return torch.tensor(log_probabilities, dtype=torch.float64).softmax(0).tolist()
-
-
-def fingerprint(path: Path) -> str:
-    """`sha256:` and a hex digest over name, size, first and last MiB of every file of a local model."""
-    files = sorted(path.iterdir()) if path.is_dir() else [path]
-    digest = hashlib.sha256()
-    for file in files:
-        if file.suffix in FINGERPRINT_SUFFIXES:
-            size = file.stat().st_size
-            digest.update(f"{file.name}\0{size}\0".encode())
-            with file.open("rb") as stream:
-                digest.update(stream.read(FINGERPRINT_BYTES))
-                stream.seek(max(0, size - FINGERPRINT_BYTES))
-                digest.update(stream.read())
-    return f"sha256:{digest.hexdigest()}"
-
-
-def _find_device(name: str | None) -> Any:
-    import torch
-
-    name = name or ("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        return torch.empty(0, device=name).device
-    except (RuntimeError, AssertionError) as error:
-        raise EngineError(f"device {name!r} cannot be used here: {_first_line(error)}") from error
-
-
-def _local_path(model: str) -> Path | None:
-    """Path of a model that is on this machine, None for one on the Hub.
-
-    Raises:
-        EngineError: it reads like a path and there is nothing, or no model.
-    """
-    path = Path(model).expanduser()
-    if path.is_dir():
-        if not (path / "config.json").is_file():
-            raise EngineError(f"{model} holds no model (config.json is missing); give the directory of a saved model")
-        return path
-    if path.is_file() and path.suffix == ".gguf":
-        return path
-    if path.suffix == ".gguf" or model.startswith((".", "/", "~")) or model.count("/") > 1:
-        raise EngineError(f"no model at {model}; give a directory, a .gguf file or the name of a repository on the Hub")
-    return None
-
-
-def _from_pretrained_arguments(model: str, path: Path | None, revision: str | None) -> dict[str, Any]:
-    if path is None:
-        return {"pretrained_model_name_or_path": model, "revision": revision}
-    if path.is_dir():
-        return {"pretrained_model_name_or_path": path}
-    import gguf  # noqa: F401  named by the ImportError when it is missing
-
-    return {"pretrained_model_name_or_path": path.parent, "gguf_file": path.name}
-
-
-@contextmanager
-def _loading(name: str) -> Iterator[None]:
-    """Turn whatever goes wrong while a model loads into one line that says what to do."""
-    try:
-        yield
-    except Exception as error:
-        if isinstance(error, ImportError) and error.name:
-            raise
-        raise EngineError(f"cannot load model {name!r}: {_reason(error)}") from error
-
-
-def _reason(error: BaseException) -> str:
-    import torch
-    from huggingface_hub import errors
-
-    advice = {
-        errors.GatedRepoError: "it is gated; accept its terms on the Hub, then run `hf auth login`",
-        errors.RepositoryNotFoundError: "the Hub has no such repository, or it is private (then run `hf auth login`)",
-        errors.RevisionNotFoundError: "the repository has no such revision; check --option revision=",
-        errors.LocalEntryNotFoundError: "the Hub cannot be reached and the model is not in the local cache; "
-        "check the connection or give a local directory",
-        torch.OutOfMemoryError: "it does not fit into the device's memory; take a smaller model or dtype=bfloat16",
-    }
-    cause: BaseException | None = error
-    while cause is not None:
-        for kind, text in advice.items():
-            if isinstance(cause, kind):
-                return text
-        cause = cause.__cause__ or cause.__context__
-    return _first_line(error)
-
-
-def _context_limit(config: Any, tokenizer: Any, max_length: int | None) -> int:
-    own_limit = tokenizer.model_max_length if tokenizer.model_max_length < NO_LIMIT else None
-    limits = [getattr(config.get_text_config(), "max_position_embeddings", None), max_length or own_limit]
-    known = [limit for limit in limits if limit]
-    if not known:
-        raise EngineError("the model names no context limit; give --option max_length=N")
-    return min(known)
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).strip().partition("\n")[0] or type(error).__name__
+    return (torch.tensor(log_probabilities, dtype=torch.float64) / temperature).softmax(0).tolist()

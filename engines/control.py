@@ -39,7 +39,8 @@ class Control:
 
     def proceed(self) -> bool:
         """Wait while paused; whether another batch may start."""
-        self._running.wait()
+        if self.paused:
+            self._running.wait()
         return self._stop_reason is None
 
 

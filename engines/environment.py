@@ -88,8 +88,11 @@ def environment(
     session = {
         "started_utc": utc_now().isoformat(),
         "engine_options": redact(dict(settings.options)),
+        "shard": settings.shard and str(settings.shard),
+        "data_parallel": settings.data_parallel,
         "concurrency": engine.concurrency,
         "batch_size": engine.batch_size,
+        "window": engine.window,
     }
     return {
         "engine": settings.engine,
@@ -102,8 +105,9 @@ def environment(
         "rows_path": shown_path(suite.name),
         "edition": suite.edition.id,
         "partial_suite": suite.partial,
+        "shard": settings.shard and str(settings.shard),
         "runner_sha256": runner_sha256(),
-        "mode": "latency" if engine.batch_size == 1 else "batched",
+        "mode": "latency" if settings.latency or engine.batch_size == engine.window == 1 else "batched",
         "latency": LATENCY,
         "fingerprint": identity,
         "sessions": [*earlier, session],

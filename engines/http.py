@@ -1,7 +1,7 @@
-"""Ask a server that speaks `/v1/systemone`. It transports: whether an answer fits its questions is for wire.py to say.
+"""Ask a server: the connection that engines behind one share, and the engine for servers that speak `/v1/systemone`.
 
-The bearer token comes from the environment (DECISION_INDEX_API_KEY), credentials of the server's URL go into its
-Authorization header; neither is ever part of a message, of `identity` or of `info`.
+It transports: whether an answer fits its questions is for wire.py to say. The bearer token comes from the environment,
+credentials of the server's URL go into its Authorization header; neither is ever part of a message, of `identity` or of `info`.
 """
 
 import itertools
@@ -52,30 +52,22 @@ class RequestFailed(Exception):
     """The server gave nothing that could be an answer; one line says what it did and, where known, what to do."""
 
 
-class HttpEngine(Engine):
-    """`POST {base_url}/v1/systemone`, with retries when the server is busy, broken or out of reach.
+class ServerEngine(Engine):
+    """An engine behind an HTTP server that may be busy, broken or out of reach for a while.
 
-    extra: further fields of every request body. concurrency: requests on the wire at once. timeout: seconds to wait for
-    the connection and for each part of an answer. retries: further tries after 429, 5xx and connection errors.
+    name: what messages call it. token_variable: where its bearer token comes from. concurrency: requests on the wire at
+    once. timeout: seconds to wait for the connection and for each part of an answer. retries: further tries after 429, 5xx
+    and connection errors.
     """
 
-    def __init__(
-        self,
-        base_url: str,
-        model: str | None = None,
-        extra: dict | None = None,
-        concurrency: int = 4,
-        timeout: float = 120.0,
-        retries: int = 4,
-    ):
+    name: str
+    token_variable: str
+
+    def __init__(self, base_url: str, concurrency: int, timeout: float, retries: int):
         if concurrency < 1 or not timeout > 0:
-            raise EngineError("engine 'http': concurrency must be at least 1 and timeout above 0")
-        if extra and extra.keys() & {"model", "state", "questions"}:
-            raise EngineError("engine 'http': extra cannot set model, state or questions")
-        url = _parse(base_url)
-        token = _token()
-        self.model = model
-        self.extra = extra or {}
+            raise EngineError(f"engine {self.name!r}: concurrency must be at least 1 and timeout above 0")
+        url = self._parse(base_url)
+        token = self._token()
         self.concurrency = concurrency
         self.timeout = timeout
         self.retries = retries
@@ -91,26 +83,14 @@ class HttpEngine(Engine):
             limits=httpx.Limits(max_connections=concurrency, max_keepalive_connections=concurrency),
         )
 
-    def __call__(self, state: Any, questions: Mapping[str, Mapping]) -> tuple[dict, Any]:
-        """Answer one request; raw holds the further fields of the server's response.
+    def _post(self, path: str, request: Mapping[str, Any]) -> tuple[dict[str, Any], float]:
+        """The JSON object that the server answers, and the wall ms of the exchange that brought it.
 
         Raises:
             Unsupported: the server names a capacity limit.
             RequestFailed: anything else that is not an answer.
         """
-        answered = self._ask(state, questions)
-        return answered.response, answered.raw_output
-
-    def _outcome(self, state: Any, questions: Mapping[str, Mapping]) -> Outcome:
-        try:
-            return self._ask(state, questions)
-        except Exception as error:
-            return error
-
-    def _ask(self, state: Any, questions: Mapping[str, Mapping]) -> Answered:
-        model = {} if self.model is None else {"model": self.model}
-        request = {**model, "state": state, "questions": questions, **self.extra}
-        response, wall_ms = self._exchange(wire.compact_json(request).encode())
+        response, wall_ms = self._exchange(path, wire.compact_json(request).encode())
         if not response.is_success:
             raise self._refusal(response)
         try:
@@ -120,18 +100,16 @@ class HttpEngine(Engine):
             raise RequestFailed(f"{self.address} answered with something that is not JSON: {said}") from None
         if not isinstance(body, dict):
             raise RequestFailed(f"{self.address} answered with JSON that is not an object")
-        kept = {key: body[key] for key in KEPT if key in body}
-        rest = {key: value for key, value in body.items() if key not in (*KEPT, DROPPED)}
-        return Answered(kept, rest or None, http_ms=wall_ms)
+        return body, wall_ms
 
-    def _exchange(self, body: bytes) -> tuple[httpx.Response, float]:
+    def _exchange(self, path: str, body: bytes) -> tuple[httpx.Response, float]:
         """Post until the server takes or refuses the request; the response and the wall ms of its exchange alone."""
         for attempt in itertools.count():
             wait = backoff(attempt)
             try:
                 with self._slots:
                     started = time.perf_counter()
-                    response = self._client.post(f"{self.address}/v1/systemone", content=body)
+                    response = self._client.post(f"{self.address}{path}", content=body)
                     wall_ms = (time.perf_counter() - started) * 1000
             except httpx.RequestError as error:
                 failure = self._broken(error)
@@ -160,7 +138,7 @@ class HttpEngine(Engine):
         said = self._said(response)
         if response.status_code in CAPACITY_STATUSES and any(limit in said.lower() for limit in CAPACITY_LIMITS):
             return Unsupported(shortened(said))
-        advice = f"; check {TOKEN_VARIABLE}" if response.status_code in (401, 403) else ""
+        advice = f"; check {self.token_variable}" if response.status_code in (401, 403) else ""
         reason = shortened(said) or response.reason_phrase
         return RequestFailed(f"{self.address} answered {response.status_code}: {reason}{advice}")
 
@@ -180,15 +158,10 @@ class HttpEngine(Engine):
         except RequestFailed as error:
             raise EngineError(str(error)) from error
 
-    def identity(self) -> dict[str, Any]:
-        """The server's address is left out: a server may move without its answers changing."""
-        return {"model": self.model, "extra": redact(self.extra)}
-
     def info(self) -> dict[str, Any]:
         return {
-            "kind": "http",
+            "kind": self.name,
             "base_url": self.address,
-            "model": self.model,
             "concurrency": self.concurrency,
             "timeout": self.timeout,
             "retries": self.retries,
@@ -205,6 +178,69 @@ class HttpEngine(Engine):
             self._slots.acquire()
         self._client.close()
         self._slots.release(self.concurrency)
+
+    def _parse(self, base_url: str) -> httpx.URL:
+        # The message leaves the URL out: what cannot be parsed cannot be cleared of its credentials.
+        try:
+            url = httpx.URL(base_url.strip())
+        except httpx.InvalidURL:
+            url = httpx.URL()
+        if url.scheme not in ("http", "https") or not url.host or url.query or url.fragment:
+            raise EngineError(f"engine {self.name!r}: base_url must look like http://HOST:PORT or https://HOST/PATH")
+        return url
+
+    def _token(self) -> str:
+        token = os.environ.get(self.token_variable, "").strip()
+        if not (token.isascii() and token.isprintable()):
+            raise EngineError(f"{self.token_variable} holds characters that an HTTP header cannot carry")
+        return token
+
+
+class HttpEngine(ServerEngine):
+    """`POST {base_url}/v1/systemone`. extra: further fields of every request body; the rest as in `ServerEngine`."""
+
+    name = "http"
+    token_variable = TOKEN_VARIABLE
+
+    def __init__(
+        self,
+        base_url: str,
+        model: str | None = None,
+        extra: dict | None = None,
+        concurrency: int = 4,
+        timeout: float = 120.0,
+        retries: int = 4,
+    ):
+        if extra and extra.keys() & {"model", "state", "questions"}:
+            raise EngineError("engine 'http': extra cannot set model, state or questions")
+        super().__init__(base_url, concurrency, timeout, retries)
+        self.model = model
+        self.extra = extra or {}
+
+    def __call__(self, state: Any, questions: Mapping[str, Mapping]) -> tuple[dict, Any]:
+        """Answer one request; raw holds the further fields of the server's response. Raises as `_post`."""
+        answered = self._ask(state, questions)
+        return answered.response, answered.raw_output
+
+    def _outcome(self, state: Any, questions: Mapping[str, Mapping]) -> Outcome:
+        try:
+            return self._ask(state, questions)
+        except Exception as error:
+            return error
+
+    def _ask(self, state: Any, questions: Mapping[str, Mapping]) -> Answered:
+        model = {} if self.model is None else {"model": self.model}
+        body, wall_ms = self._post("/v1/systemone", {**model, "state": state, "questions": questions, **self.extra})
+        kept = {key: body[key] for key in KEPT if key in body}
+        rest = {key: value for key, value in body.items() if key not in (*KEPT, DROPPED)}
+        return Answered(kept, rest or None, http_ms=wall_ms)
+
+    def identity(self) -> dict[str, Any]:
+        """The server's address is left out: a server may move without its answers changing."""
+        return {"model": self.model, "extra": redact(self.extra)}
+
+    def info(self) -> dict[str, Any]:
+        return {**super().info(), "model": self.model}
 
 
 def backoff(attempt: int) -> float:
@@ -230,24 +266,6 @@ def retry_after(header: str, otherwise: float) -> float:
 def shortened(text: str) -> str:
     """The beginning of a text, of a length that fits a message."""
     return text if len(text) <= LONGEST_MESSAGE else f"{text[:LONGEST_MESSAGE]}…"
-
-
-def _parse(base_url: str) -> httpx.URL:
-    # The message leaves the URL out: what cannot be parsed cannot be cleared of its credentials.
-    try:
-        url = httpx.URL(base_url.strip())
-    except httpx.InvalidURL:
-        url = httpx.URL()
-    if url.scheme not in ("http", "https") or not url.host or url.query or url.fragment:
-        raise EngineError("engine 'http': base_url must look like http://HOST:PORT or https://HOST/PATH")
-    return url
-
-
-def _token() -> str:
-    token = os.environ.get(TOKEN_VARIABLE, "").strip()
-    if not (token.isascii() and token.isprintable()):
-        raise EngineError(f"{TOKEN_VARIABLE} holds characters that an HTTP header cannot carry")
-    return token
 
 
 def _texts(value: Any) -> Iterator[str]:

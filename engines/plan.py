@@ -1,6 +1,7 @@
-"""Which requests a run asks, in which order, and which of them are still open."""
+"""Which requests a run asks, or a shard of one, in which order, and which of them are still open."""
 
 import hashlib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -24,8 +25,42 @@ class Entry:
     proxy_tokens: int
 
 
-def plan(suite: Suite, index: RowIndex, order: str = "interleaved", with_excluded: bool = False) -> list[Entry]:
-    """All requests of the suite's edition.
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """One of `count` parts of a suite, by `number` from 1. A group is in exactly one part, whatever the order of a run, its
+    edition and what is answered already."""
+
+    number: int
+    count: int
+
+    @classmethod
+    def parse(cls, text: str) -> "Shard":
+        """A shard from `i/n`.
+
+        Raises:
+            ValueError: the text is not that of a shard.
+        """
+        match = re.fullmatch(r"(\d{1,9})/(\d{1,9})", text)
+        number, count = map(int, match.groups()) if match else (0, 0)
+        if not 1 <= number <= count:
+            raise ValueError(f"no shard {text!r}; give i/n with i from 1 to n, such as 1/3")
+        return cls(number, count)
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.count}"
+
+    def holds(self, entry: Entry) -> bool:
+        return int.from_bytes(_group_hash(entry)) % self.count == self.number - 1
+
+
+def plan(
+    suite: Suite,
+    index: RowIndex,
+    order: str = "interleaved",
+    with_excluded: bool = False,
+    shard: Shard | None = None,
+) -> list[Entry]:
+    """All requests of the suite's edition, or those of a shard.
 
     Args:
         order: `interleaved` puts whole groups in hash order across benchmarks, so that any first part of a run is a fair
@@ -45,6 +80,8 @@ def plan(suite: Suite, index: RowIndex, order: str = "interleaved", with_exclude
         for position, label in enumerate(index.labels())
         if suite.edition.reads(label) and (with_excluded or label.run_id not in suite.excluded)
     ]
+    if shard:
+        entries = list(filter(shard.holds, entries))
     return sorted(entries, key=_group_hash) if order == "interleaved" else entries
 
 

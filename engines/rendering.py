@@ -7,11 +7,13 @@ models; the id of a question never gets here.
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, reduce
 from itertools import pairwise
 from typing import Any
 
 from engines import wire
 from engines.base import EngineError, Unsupported
+from engines.packing import shared_length
 
 SYSTEM = (
     "You settle questions by choosing. Read the input, then choose exactly one of the listed options. "
@@ -25,6 +27,9 @@ CLOSING = "Answer with exactly one option key."
 ANSWER_CUE = "Answer:"
 EMPTY = "(empty)"
 PLAIN_KEY = " {}"
+# States that begin as differently as can be, to find what all prompts begin with.
+PROBES = ("a", "A", "7", "\n", " b", "{}", "é", "你")
+KEYS_REMEMBERED = 1 << 16
 # Stands before a template that prints today's date, by which a resumed run would differ from itself.
 FIXED_DATE = "{% macro strftime_now(format) %}2026-01-01{% endmacro +%}"
 RULES = (
@@ -108,6 +113,7 @@ class Rendering:
         self.chat = bool(tokenizer.chat_template) if chat_template is None else chat_template
         self._template = self._undated_template() if self.chat else None
         self._system_role = self.chat and self._takes_system_role()
+        self._key_ids = lru_cache(KEYS_REMEMBERED)(self._encode)
         self._end = self._find_end_token() if end_token else []
         self.sha256 = sha256(end_token)
 
@@ -118,28 +124,48 @@ class Rendering:
             Unsupported: an option has no tokens.
             ValueError: the question is malformed.
         """
-        return TokenizedQuestion(self._prompt(state, question), self._options(question))
+        return TokenizedQuestion(self._encode(self.prompt(state, question), not self.chat), self.options(question))
 
-    def _prompt(self, state: Any, question: Mapping) -> list[int]:
+    def encode_prompts(self, texts: Sequence[str]) -> list[list[int]]:
+        """Token ids of prompts, tokenised side by side."""
+        return self._encode(list(texts), not self.chat) if texts else []
+
+    def beginning(self) -> list[int]:
+        """The token ids that all prompts begin with, whatever is asked."""
+        question = {"type": "noul", "instructions": CLOSING}
+        prompts = self.encode_prompts([self.prompt(probe, question) for probe in PROBES])
+        return reduce(lambda first, second: first[: shared_length(first, second)], prompts)
+
+    def prompt(self, state: Any, question: Mapping) -> str:
+        """The whole prompt as text.
+
+        Raises:
+            ValueError: the question is malformed.
+        """
         if not self.chat:
-            return self._encode(plain_text(state, question), add_special_tokens=True)
+            return plain_text(state, question)
         user = user_text(state, question)
         if self._system_role:
             messages = [_message("system", SYSTEM), _message("user", user)]
         else:
             messages = [_message("user", f"{SYSTEM}\n\n{user}")]
-        return self._encode(self._apply_template(messages, add_generation_prompt=True))
+        return self._apply_template(messages, add_generation_prompt=True)
 
-    def _options(self, question: Mapping) -> list[list[int]]:
+    def options(self, question: Mapping) -> list[list[int]]:
+        """Token ids of every option, with its end token if it has one.
+
+        Raises:
+            Unsupported: an option has no tokens.
+        """
         keys = [option.key for option in wire.options(question)]
-        tokens = [self._encode(key if self.chat else PLAIN_KEY.format(key)) for key in keys]
+        tokens = [self._key_ids(key if self.chat else PLAIN_KEY.format(key)) for key in keys]
         if any(len(ids) != 1 for ids in tokens) or has_prefix_pair(keys):
             tokens = [ids + self._end for ids in tokens]
         if [] in tokens:
             raise Unsupported(f"option {keys[tokens.index([])]!r} has no tokens in this model's vocabulary")
         return tokens
 
-    def _encode(self, text: str, add_special_tokens: bool = False) -> list[int]:
+    def _encode(self, text: str | list[str], add_special_tokens: bool = False) -> list:
         return self._tokenizer(text, add_special_tokens=add_special_tokens, verbose=False)["input_ids"]
 
     def _apply_template(self, messages: list[dict[str, str]], add_generation_prompt: bool) -> str:

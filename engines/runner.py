@@ -1,24 +1,29 @@
 """The run job: drive an engine through a suite in worker threads, checkpoint every result, resume what is left.
 
-Worker threads take batches of the plan and call the engine; the calling thread alone writes files, tells events and looks
-at the control file. It knows nothing of screens: whoever wants to see a run passes `emit` or reads the run directory.
+Worker threads take windows of the plan and hand them to the engine, which answers each window in groups; the calling
+thread alone writes files, tells events and looks at the control file. It knows nothing of screens: whoever wants to see a run
+passes `emit` or reads the run directory.
 """
 
+import gc
 import queue
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Any
 
 from engines import events, wire
-from engines.base import Answered, Engine, EngineError, Outcome, is_device_error, load_engine
+from engines.base import Answered, Engine, EngineError, Group, Outcome, is_device_error, load_engine
 from engines.control import Control, ControlFile
+from engines.device_facts import device_facts
 from engines.environment import check_same_engine, check_same_identity, environment, identity_of
 from engines.error_watch import ErrorWatch
-from engines.plan import Entry, plan, shares
+from engines.parallel import ParallelEngine
+from engines.plan import Entry, Shard, plan, shares
 from engines.results import Checkpoint, ResultsError, Timing, encode, result_row, utc_now
 from engines.run_dir import RunDir, RunError, RunLock, this_process, write_json
 from suite_builder.errors import SuiteError
@@ -27,6 +32,8 @@ from suite_builder.rows import Request
 from suite_builder.suite import Suite
 
 UNWRITTEN_BATCHES = 256
+SMALLEST_WINDOW = 8  # the part of a whole one
+SECONDS_BETWEEN_LOOKS = 0.01  # a lock a batch would cost quick engines more than these looks cost slow ones
 SECONDS_BETWEEN_STATUS = 1.0
 LAST_ERRORS = 20
 
@@ -38,7 +45,8 @@ class RunSettings:
     limit: only the first so many requests of the plan. compact: results without payload and raw output. fresh: move an
     earlier run aside and start anew. order: see plan.py. verify: refuse rows that are not those that the suite's edition or
     manifest names. stop_after_errors: so many errors in a row end the run.
-    stop_timeout: seconds that an engine gets to finish its batches after a stop.
+    stop_timeout: seconds that an engine gets to finish its batches after a stop. latency: one request at a time.
+    shard: ask this part of the suite alone. data_parallel: so many engine processes, each with a device of its own.
     """
 
     engine: str
@@ -53,6 +61,9 @@ class RunSettings:
     verify: bool = True
     stop_after_errors: int = 25
     stop_timeout: float = 120.0
+    latency: bool = False
+    shard: Shard | None = None
+    data_parallel: int = 1
 
 
 @dataclass(frozen=True)
@@ -66,12 +77,22 @@ class _Stop:
 
 @dataclass(frozen=True)
 class _Batch:
-    """What one engine call gave; `fatal` is what ended the worker after it."""
+    """What a group of a window gave; `fatal` is what ended the worker after it."""
 
     requests: list[Request]
     outcomes: list[Outcome]
     timing: Timing | None = None
     fatal: _Stop | None = None
+
+
+@dataclass(frozen=True)
+class _Finished:
+    """A batch as it is written and told; made by the worker, so that nothing of its requests changes threads."""
+
+    lines: list[bytes]
+    answers: list[events.Answer]
+    errors: list[dict[str, Any]]
+    fatal: _Stop | None
 
 
 def run(
@@ -107,7 +128,7 @@ class _Run:
         self.emit = emit
         self.control = control
         self.control_file = ControlFile(run_dir.control, control)
-        self.finished_batches: queue.Queue[_Batch] = queue.Queue(UNWRITTEN_BATCHES)
+        self.finished: deque[_Finished] = deque()
         self.counts: Counter[str] = Counter()
         self.last_errors: deque[dict[str, Any]] = deque(maxlen=LAST_ERRORS)
         self.completed = self.total = 0
@@ -115,6 +136,7 @@ class _Run:
         self.status_written = 0.0
         self.paused = False
         self.phase = "loading"
+        self.live: Callable[[], dict[str, float]] = dict
 
     def execute(self) -> events.Ended:
         checkpoint = Checkpoint(self.run_dir.results)
@@ -136,7 +158,7 @@ class _Run:
                 self.suite.require_content(index.content_sha256)
             if self.suite.partial and self.suite.directory:
                 self.emit(events.Notice(f"{self.suite.name} is a partial suite: its scores are not those of the edition"))
-            entries = plan(self.suite, index, self.settings.order, self.settings.with_excluded)
+            entries = plan(self.suite, index, self.settings.order, self.settings.with_excluded, self.settings.shard)
             self._check_payloads(entries, checkpoint)
             limited = entries[: self.settings.limit]
             self.total = len(limited)
@@ -181,6 +203,7 @@ class _Run:
         write_json(self.run_dir.environment, facts)
         self.phase = "ready"
         self.emit(events.Ready(self.settings.engine, loaded_seconds, shown))
+        self.live = engine.live
         self._write_status("ready")
         return self._drive(engine, index, checkpoint, open_entries)
 
@@ -191,7 +214,7 @@ class _Run:
 
         def load() -> None:
             try:
-                engine = load_engine(self.settings.engine, self.settings.model, self.settings.options)
+                engine = _open(self.settings)
                 engine.warm_up()
                 loaded.put(engine)
             except BaseException as error:
@@ -214,15 +237,21 @@ class _Run:
     def _drive(self, engine: Engine, index: RowIndex, checkpoint: Checkpoint, entries: list[Entry]) -> _Stop | None:
         self.phase = "progress"
         self.error_watch = ErrorWatch(self.settings.stop_after_errors, succeeded=bool(checkpoint.finished))
-        batches = _batches(entries, engine.batch_size)
+        size = 1 if self.settings.latency else max(engine.window, engine.batch_size)
+        windows = _windows(entries, size, engine.concurrency)
         lock = threading.Lock()
         workers = [
-            threading.Thread(target=self._work, args=(engine, index, batches, lock), name=f"engine-{n}", daemon=True)
-            for n in range(engine.concurrency)
+            threading.Thread(target=self._work, args=(engine, index, windows, lock), name=f"engine-{n}", daemon=True)
+            for n in range(1 if self.settings.latency else engine.concurrency)
         ]
         for worker in workers:
             worker.start()
-        fatal = self._collect(engine, workers, checkpoint)
+        # The plan and the engine live to the end: full collections of garbage need not walk them over and over.
+        gc.freeze()
+        try:
+            fatal = self._collect(engine, workers, checkpoint)
+        finally:
+            gc.unfreeze()
         if not any(worker.is_alive() for worker in workers):
             engine.close()
         if fatal:
@@ -231,26 +260,39 @@ class _Run:
             return _Stop("interrupted", self.control.stop_reason)
         return None
 
-    def _work(self, engine: Engine, index: RowIndex, batches: Iterator[list[Entry]], lock: threading.Lock) -> None:
+    def _work(self, engine: Engine, index: RowIndex, windows: Iterator[list[Entry]], lock: threading.Lock) -> None:
         while self.control.proceed():
             with lock:
-                entries = next(batches, None)
+                entries = next(windows, None)
             if entries is None:
                 return
-            batch = self._answer(engine, index, entries)
-            if batch.fatal:
-                self.control.stop(batch.fatal.reason)
-            self.finished_batches.put(batch)
+            with closing(self._answer(engine, index, entries)) as batches:
+                for batch in batches:
+                    if batch.fatal:
+                        self.control.stop(batch.fatal.reason)
+                    self._hand_over(_finished(batch, self.settings))
+                    if not self.control.proceed():
+                        return
 
-    def _answer(self, engine: Engine, index: RowIndex, entries: list[Entry]) -> _Batch:
+    def _hand_over(self, batch: _Finished) -> None:
+        """Leave a batch to be written; wait while too many are."""
+        self.finished.append(batch)
+        while len(self.finished) > UNWRITTEN_BATCHES:
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+
+    def _answer(self, engine: Engine, index: RowIndex, entries: list[Entry]) -> Iterator[_Batch]:
+        """The window's results as the engine gives them; the last one says if the run must end."""
         try:
-            batch = _ask(engine, [index.request(entry.position) for entry in entries])
+            requests = [index.request(entry.position) for entry in entries]
         except Exception as error:
-            return _Batch([], [], fatal=_Stop("failed", f"{type(error).__name__}: {error}", entries[0].run_id))
-        too_many = self.error_watch.take(batch.outcomes)
-        if too_many and not batch.fatal:
-            return replace(batch, fatal=_Stop("failed", too_many, batch.requests[-1].run_id))
-        return batch
+            yield _Batch([], [], fatal=_Stop("failed", f"{type(error).__name__}: {error}", entries[0].run_id))
+            return
+        with closing(_ask(engine, requests)) as batches:
+            for batch in batches:
+                too_many = self.error_watch.take(batch.outcomes)
+                if too_many and not batch.fatal:
+                    batch = replace(batch, fatal=_Stop("failed", too_many, batch.requests[-1].run_id))
+                yield batch
 
     def _collect(self, engine: Engine, workers: list[threading.Thread], checkpoint: Checkpoint) -> _Stop | None:
         """Write what the workers give until they are done; returns what made the run fail, if anything did."""
@@ -258,7 +300,7 @@ class _Run:
         stopped_at: float | None = None
         while True:
             done = not any(worker.is_alive() for worker in workers)
-            batches = self._take_batches(wait=not done)
+            batches = [self.finished.popleft() for _ in range(len(self.finished))]
             if batches:
                 fatal = self._record(batches, checkpoint) or fatal
             elif done:
@@ -274,38 +316,17 @@ class _Run:
                         "its requests will be asked again"
                     ))
                     return fatal
+            time.sleep(SECONDS_BETWEEN_LOOKS)
 
-    def _take_batches(self, wait: bool) -> list[_Batch]:
-        """Everything that is finished by now; waits a moment for a first one."""
-        batches = []
-        try:
-            batches.append(self.finished_batches.get(wait, 0.1))
-            while True:
-                batches.append(self.finished_batches.get_nowait())
-        except queue.Empty:
-            return batches
-
-    def _record(self, batches: list[_Batch], checkpoint: Checkpoint) -> _Stop | None:
-        rows = [
-            result_row(request, self.settings.engine, outcome, batch.timing, self.settings.compact)
-            for batch in batches
-            for request, outcome in zip(batch.requests, batch.outcomes, strict=True)
-        ]
-        if rows:
-            checkpoint.append([encode(row) for row in rows])
-        for row in rows:
-            self._count(row)
+    def _record(self, batches: list[_Finished], checkpoint: Checkpoint) -> _Stop | None:
+        checkpoint.append([line for batch in batches for line in batch.lines])
+        for batch in batches:
+            self.last_errors.extend(batch.errors)
+            for answer in batch.answers:
+                self.counts[answer.status] += 1
+                self.completed += 1
+                self.emit(answer)
         return next((batch.fatal for batch in batches if batch.fatal), None)
-
-    def _count(self, row: dict[str, Any]) -> None:
-        status = row["status"]
-        self.counts[status] += 1
-        self.completed += 1
-        if status == "error":
-            self.last_errors.append({key: row[key] for key in ("run_id", "exception", "error", "completed_utc")})
-        self.emit(events.Answer(
-            row["run_id"], row["catalog_id"], status, row["total_wall_ms"], row["proxy_tokens"], row.get("error")
-        ))
 
     def _tick(self) -> None:
         """What has to happen now and then: commands, pause events, heartbeat."""
@@ -313,6 +334,7 @@ class _Run:
         if self.control.paused != self.paused:
             self.paused = self.control.paused
             self.emit(events.Paused() if self.paused else events.Resumed())
+            self.status_written = 0.0  # whoever follows the run learns it now
         if time.monotonic() - self.status_written >= SECONDS_BETWEEN_STATUS:
             self._write_status("paused" if self.paused else self.phase)
 
@@ -328,6 +350,8 @@ class _Run:
             "counts": dict(self.counts),
             "elapsed_seconds": round(elapsed, 3),
             "requests_per_second": round(self.counts.total() / elapsed, 3) if elapsed else 0.0,
+            "throughput": self.live(),
+            "devices": device_facts(),
             "last_errors": list(self.last_errors),
             "heartbeat": time.time(),
             **this_process(),
@@ -345,27 +369,85 @@ class _Run:
         return ended
 
 
-def _batches(entries: list[Entry], size: int) -> Iterator[list[Entry]]:
-    for start in range(0, len(entries), size):
-        yield entries[start : start + size]
+def _open(settings: RunSettings) -> Engine:
+    if settings.data_parallel == 1:
+        return load_engine(settings.engine, settings.model, settings.options)
+    if settings.latency:
+        raise EngineError("--latency times one request at a time; leave out --data-parallel")
+    return ParallelEngine(settings.engine, settings.model, settings.options, settings.data_parallel)
 
 
-def _ask(engine: Engine, requests: list[Request]) -> _Batch:
-    """One engine call, timed. Answers that break the wire format become errors; requests that met a device error get no
-    result."""
-    started, clock = utc_now(), time.perf_counter()
-    try:
-        outcomes = engine.answer_many([(request.state, request.questions) for request in requests])
-        if len(outcomes) != len(requests):
-            raise RuntimeError(f"answer_many gave {len(outcomes)} outcomes for {len(requests)} requests")
-    except Exception as error:
-        outcomes = [error] * len(requests)
-    wall_ms = (time.perf_counter() - clock) * 1000
-    timing = Timing(started, utc_now(), wall_ms, len(requests))
-    pairs = [(request, _valid(request, outcome)) for request, outcome in zip(requests, outcomes, strict=True)]
-    kept = [(request, outcome) for request, outcome in pairs if not is_device_error(outcome)]
-    fatal = next((_device_failure(*pair) for pair in pairs if is_device_error(pair[1])), None)
-    return _Batch([request for request, _ in kept], [outcome for _, outcome in kept], timing, fatal)
+def _windows(entries: list[Entry], size: int, workers: int) -> Iterator[list[Entry]]:
+    """Windows of at most `size` requests; towards the end smaller ones, so that no worker waits long for another."""
+    start = 0
+    while start < len(entries):
+        share = -(-(len(entries) - start) // workers)
+        taken = max(min(size, share), size // SMALLEST_WINDOW, 1)
+        yield entries[start : start + taken]
+        start += taken
+
+
+def _ask(engine: Engine, requests: list[Request]) -> Iterator[_Batch]:
+    """Hand a window to the engine; each of its groups, timed, until every request has come once.
+
+    What the engine raises, or leaves out, becomes the error of all requests that are still open then.
+    """
+    open_positions = set(range(len(requests)))
+    with closing(_groups(engine, requests)) as groups:
+        while open_positions:
+            clock = time.perf_counter()
+            try:
+                group = next(groups)
+                positions = set(group.positions)
+                if not positions <= open_positions or not len(positions) == len(group.positions) == len(group.outcomes):
+                    raise RuntimeError("answer_window gave a group with positions that are not open, or not an outcome for each")
+            except StopIteration:
+                group = _failed(open_positions, RuntimeError("answer_window left requests of its window unanswered"))
+            except Exception as error:
+                group = _failed(open_positions, error)
+            wall_ms = (time.perf_counter() - clock) * 1000 if group.wall_ms is None else group.wall_ms
+            open_positions.difference_update(group.positions)
+            yield _batch([requests[position] for position in group.positions], group.outcomes, wall_ms)
+
+
+def _groups(engine: Engine, requests: list[Request]) -> Iterator[Group]:
+    yield from engine.answer_window([(request.state, request.questions) for request in requests])
+
+
+def _failed(positions: Iterable[int], error: Exception) -> Group:
+    positions = list(positions)
+    return Group(positions, [error] * len(positions))
+
+
+def _batch(requests: list[Request], outcomes: Sequence[Outcome], wall_ms: float) -> _Batch:
+    """Answers that break the wire format become errors; requests that met a device error get no result."""
+    completed = utc_now()
+    timing = Timing(completed - timedelta(milliseconds=wall_ms), completed, wall_ms, len(requests))
+    outcomes = list(map(_valid, requests, outcomes))
+    lost = [place for place, outcome in enumerate(outcomes) if is_device_error(outcome)]
+    if not lost:
+        return _Batch(requests, outcomes, timing)
+    kept = [place for place in range(len(requests)) if place not in lost]
+    fatal = _device_failure(requests[lost[0]], outcomes[lost[0]])
+    return _Batch([requests[place] for place in kept], [outcomes[place] for place in kept], timing, fatal)
+
+
+def _finished(batch: _Batch, settings: RunSettings) -> _Finished:
+    lines, answers, errors = [], [], []
+    for request, outcome in zip(batch.requests, batch.outcomes, strict=True):
+        row = result_row(request, settings.engine, outcome, batch.timing, settings.compact)
+        try:
+            line = encode(row)
+        except TypeError as error:  # an answer that JSON cannot hold
+            row = result_row(request, settings.engine, error, batch.timing, settings.compact)
+            line = encode(row)
+        lines.append(line)
+        answers.append(events.Answer(
+            row["run_id"], row["catalog_id"], row["status"], row["total_wall_ms"], row["proxy_tokens"], row.get("error")
+        ))
+        if row["status"] == "error":
+            errors.append({key: row[key] for key in ("run_id", "exception", "error", "completed_utc")})
+    return _Finished(lines, answers, errors, batch.fatal)
 
 
 def _device_failure(request: Request, error: Outcome) -> _Stop:

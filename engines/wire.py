@@ -11,7 +11,7 @@ A question is `{"type", "instructions", "criteria"}`; instructions and descripti
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 SUM_TOLERANCE = 0.01
@@ -38,8 +38,8 @@ def compact_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def options(question: Mapping) -> list[Option]:
-    """The options of a question in order; a noul has `false` then `true`, a score its levels by index.
+def option_keys(question: Mapping) -> Collection[str]:
+    """The keys of a question's options in order; a noul has `false` then `true`, a score its levels by index.
 
     Raises:
         ValueError: unknown type, or criteria that the type does not allow.
@@ -48,16 +48,24 @@ def options(question: Mapping) -> list[Option]:
     if kind == "choice":
         if not isinstance(criteria, Mapping) or not criteria:
             raise ValueError("a choice needs an object of options as criteria")
-        return [Option(key, description) for key, description in criteria.items()]
+        return criteria.keys()
     if kind == "noul":
         if criteria is not None and not (isinstance(criteria, Mapping) and criteria.keys() <= {"true", "false"}):
             raise ValueError("a noul takes no criteria, or an object with true and false")
-        return [Option(key, (criteria or {}).get(key)) for key in ("false", "true")]
+        return ("false", "true")
     if kind == "score":
         if not isinstance(criteria, Sequence) or isinstance(criteria, str) or not criteria:
             raise ValueError("a score needs an array of levels as criteria")
-        return [Option(str(level), description) for level, description in enumerate(criteria)]
+        return [str(level) for level in range(len(criteria))]
     raise ValueError(f"type {kind!r} is none of {', '.join(TYPES)}")
+
+
+def options(question: Mapping) -> list[Option]:
+    """The options of a question in order of `option_keys`, which see for errors."""
+    keys, criteria = option_keys(question), question.get("criteria") or {}
+    if question["type"] == "score":
+        return list(map(Option, keys, criteria))
+    return [Option(key, criteria.get(key)) for key in keys]
 
 
 def check_questions(questions: Mapping) -> None:
@@ -70,7 +78,7 @@ def check_questions(questions: Mapping) -> None:
         raise InvalidQuestion("questions must be an object with at least one question")
     for name, question in questions.items():
         try:
-            options(question)
+            option_keys(question)
         except (ValueError, AttributeError) as error:
             raise InvalidQuestion(f"question {name!r}: {error}") from None
 
@@ -80,7 +88,7 @@ def answer(question: Mapping, probabilities: Sequence[float]) -> dict[str, Any]:
 
     The chosen option is the most probable one, the first of them on ties.
     """
-    keys = [option.key for option in options(question)]
+    keys = option_keys(question)
     if question["type"] == "noul":
         return {"type": "noul", "noul": probabilities[1]}
     by_key = dict(zip(keys, probabilities, strict=True))
@@ -100,8 +108,9 @@ def validate(questions: Mapping[str, Mapping], response: Any) -> None:
     Raises:
         InvalidResponse: names the question and what is wrong.
     """
-    answers = response.get("answers") if isinstance(response, Mapping) else None
-    if not isinstance(answers, Mapping):
+    # dict and not Mapping here and below: no other mapping could be written to a file.
+    answers = response.get("answers") if isinstance(response, dict) else None
+    if not isinstance(answers, dict):
         raise InvalidResponse("the response has no object `answers`")
     for name in answers:
         if name not in questions:
@@ -116,17 +125,18 @@ def validate(questions: Mapping[str, Mapping], response: Any) -> None:
 
 
 def _validate_answer(question: Mapping, given: Any) -> None:
-    if not isinstance(given, Mapping):
+    if not isinstance(given, dict):
         raise ValueError("the answer is not an object")
     if given.get("type") != question["type"]:
         raise ValueError(f"asked as {question['type']}, answered as {given.get('type')!r}")
     if question["type"] == "noul":
         _probability("noul", given.get("noul"))
         return
-    keys = [option.key for option in options(question)]
+    keys = option_keys(question)
     _validate_distribution(keys, given.get("probabilities"))
-    if question["type"] == "choice" and given.get("choice") not in keys:
-        raise ValueError(f"choice {given.get('choice')!r} is not an option")
+    choice = given.get("choice")
+    if question["type"] == "choice" and not (isinstance(choice, str) and choice in keys):
+        raise ValueError(f"choice {choice!r} is not an option")
     if question["type"] == "score":
         score = _number("score", given.get("score"))
         top = len(keys) - 1
@@ -134,18 +144,26 @@ def _validate_answer(question: Mapping, given: Any) -> None:
             raise ValueError(f"score {score!r} is outside 0 to {top}")
 
 
-def _validate_distribution(keys: list[str], probabilities: Any) -> None:
-    if not isinstance(probabilities, Mapping):
+def _validate_distribution(keys: Collection[str], probabilities: Any) -> None:
+    if not isinstance(probabilities, dict):
         raise ValueError("no object `probabilities`")
-    for key in keys:
-        if key not in probabilities:
-            raise ValueError(f"option {key!r} has no probability")
-    if len(probabilities) > len(keys):
+    if probabilities.keys() != set(keys):
+        for key in keys:
+            if key not in probabilities:
+                raise ValueError(f"option {key!r} has no probability")
         extra = next(key for key in probabilities if key not in keys)
         raise ValueError(f"probability for {extra!r}, which is not an option")
-    total = math.fsum(_probability(f"option {key!r}", value) for key, value in probabilities.items())
+    # Without a call a number where all is well. A NaN, which no comparison finds, spoils the sum.
+    values = probabilities.values()
+    total = math.fsum(values) if _plain_and_in_range(values) else math.nan
+    if math.isnan(total):
+        total = math.fsum(_probability(f"option {key!r}", value) for key, value in probabilities.items())
     if abs(total - 1) > SUM_TOLERANCE:
         raise ValueError(f"probabilities sum to {total:.6g}, not to 1 within {SUM_TOLERANCE}")
+
+
+def _plain_and_in_range(values: Collection) -> bool:
+    return set(map(type, values)) <= {float, int} and min(values) >= 0 and max(values) <= 1
 
 
 def _number(what: str, value: Any) -> float:

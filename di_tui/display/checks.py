@@ -15,6 +15,6 @@ def show_checks(suite: Suite, as_json: bool) -> bool:
         if as_json:
             write_line({"event": "check", "name": check.name, "ok": check.ok, "detail": check.detail})
         else:
-            symbol, style = ("✓", "green") if check.ok else ("✗", "red")
+            symbol, style = ("✓", "green") if check.ok else ("×", "red")
             console.print(Text.assemble((f"{symbol} {check.name}", style), f"  {check.detail}"))
     return all_hold

@@ -1,12 +1,13 @@
 """Shows the comparison of two runs: values, differences with their intervals, verdicts, and what changed sides."""
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from di_tui.display.export import print_csv, print_json, print_markdown
+from di_tui.display.export import csv_text, json_text, markdown_text
 from di_tui.display.run import latency, write_line
 from di_tui.display.table import Column, fitting_table, shorten
 from scoring.compare import BETTER, UNDECIDED, WORSE, AreaDifference, Comparison, Difference, Shared
@@ -37,13 +38,22 @@ def show_comparison(comparison: Comparison, output: str, flips: bool) -> None:
     """
     if output == "line":
         write_line({"event": "compared", **comparison.record()})
-    elif output == "json":
-        print_json(comparison.record())
-    elif output in ("csv", "md"):
-        records = list(_flips(comparison) if flips else _records(comparison))
-        print_csv(records) if output == "csv" else print_markdown(records)
-    else:
+    elif output == "table":
         _print_table(comparison, flips)
+    else:
+        sys.stdout.write(comparison_text(comparison, output, flips))
+
+
+def comparison_text(comparison: Comparison, output: str, flips: bool = False) -> str:
+    """A comparison for other programs, or only its flips as records.
+
+    Args:
+        output: `json` (always all of it), `csv` or `md`.
+    """
+    if output == "json":
+        return json_text(comparison.record())
+    records = list(_flips(comparison) if flips else _records(comparison))
+    return csv_text(records) if output == "csv" else markdown_text(records)
 
 
 def _records(comparison: Comparison) -> Iterator[dict[str, Any]]:
@@ -89,6 +99,13 @@ def _print_table(comparison: Comparison, flips: bool) -> None:
         f"Over requests that both answered, as whole groups, on {comparison.draws:,} paired resamples;"
         f" {comparison.counted} of {comparison.panel} benchmarks of the index have some."
         f" As published, with unanswered requests wrong, the index is {published}.",
+        style="dim",
+    )
+    overlap = comparison.overlap
+    console.print(
+        f"{overlap.requests:,} of {overlap.of:,} requests; the same answer in {overlap.agreement:.0%} of their fields;"
+        f" A answered {overlap.coverage[0]:.0%}, B {overlap.coverage[1]:.0%};"
+        f" median A {latency(overlap.median_ms[0])}, B {latency(overlap.median_ms[1])}.",
         style="dim",
     )
     console.print("Of twenty benchmarks without any difference, an interval of 95 % still calls about one.", style="dim")

@@ -130,7 +130,7 @@ class RichRebuildDisplay(Display):
         if stage is None or stage.state == "waiting":
             return Text("·", style="dim")
         if stage.state == "failed":
-            return Text("✗ failed", style="red")
+            return Text("× failed", style="red")
         if stage.state == "running":
             arriving = stage.stage == "sources" and catalog_id in self.traffic.files
             return Text(self._received(catalog_id) if arriving else "…", style="dim")
@@ -149,8 +149,10 @@ def _detail(stage: events.Stage) -> str:
     return f"{stage.records:,}{proof}"
 
 
-def megabytes(size: int) -> str:
-    """`0.3 MB`, decimal megabytes."""
+def megabytes(size: float) -> str:
+    """`0.3 MB`, in decimal units."""
+    if size >= 1e9:
+        return f"{size / 1e9:,.1f} GB"
     return f"{size / 1e6:,.1f} MB" if size >= 5e4 else f"{size / 1e3:,.0f} kB"
 
 

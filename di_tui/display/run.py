@@ -17,7 +17,7 @@ from di_tui.monitor import Monitor, Snapshot
 from engines import events
 
 SECONDS_BETWEEN_PROGRESS_LINES = 1.0
-STATUS_STYLES = {"ok": ("✓", "green"), "unsupported": ("–", "yellow"), "abstained": ("○", "yellow"), "error": ("✗", "red")}
+STATUS_STYLES = {"ok": ("✓", "green"), "unsupported": ("–", "yellow"), "abstained": ("○", "yellow"), "error": ("×", "red")}
 
 
 def run_display(as_json: bool) -> Display:

@@ -39,7 +39,7 @@ def show_runs(runs: Sequence[ListedRun], folder: Path, as_json: bool) -> None:
     console.print(fitting_table(COLUMNS, map(_row, runs), console.width))
     for run in runs:
         if run.problem:
-            console.print(Text(f"✗ {run.name}: {run.problem}", style="red"), soft_wrap=True)
+            console.print(Text(f"× {run.name}: {run.problem}", style="red"), soft_wrap=True)
 
 
 def _row(run: ListedRun) -> dict[str, Text | str]:

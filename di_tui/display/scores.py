@@ -2,15 +2,17 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.text import Text
 
 from di_tui.display.run import latency, write_line
 from di_tui.display.table import Column, fitting_table, shorten
-from scoring.report import Scores
 from suite_builder.suite import Suite
+
+if TYPE_CHECKING:
+    from scoring.report import Scores
 
 KEYS = ("engine", "edition", "decision_index", "raw_index", "interval", "complete", "counts")
 BAR_WIDTH = 12
@@ -35,12 +37,16 @@ COLUMNS = {
 }
 
 
-def show_scores(scores: Scores, suite: Suite, out: Path, as_json: bool) -> None:
-    """Print the result of a scoring as one JSON line, or as a table and what to know about it."""
+def show_scores(scores: "Scores", suite: Suite, out: Path | None, as_json: bool) -> None:
+    """Print the result of a scoring as one JSON line, or as a table and what to know about it.
+
+    Args:
+        out: the folder that the score files were written to, None where none were asked for.
+    """
     document = scores.scores
     if as_json:
-        summary = {key: document.get(key) for key in KEYS}
-        write_line({"event": "scored", **summary, "partial_suite": suite.partial, "warnings": scores.warnings, "out": str(out)})
+        summary = {key: document.get(key) for key in KEYS} | {"partial_suite": suite.partial, "warnings": scores.warnings}
+        write_line({"event": "scored", **summary, "out": out and str(out)})
         return
     console = Console(highlight=False)
     console.print()
@@ -49,7 +55,8 @@ def show_scores(scores: Scores, suite: Suite, out: Path, as_json: bool) -> None:
     console.print(_footer(document))
     for warning in scores.warnings:
         console.print(Text(f"! {warning}", style="yellow"), soft_wrap=True)
-    console.print(f"scores.json, index.json, benchmark-summary.json and cases.parquet are in {out}", soft_wrap=True)
+    if out:
+        console.print(f"scores.json, index.json, benchmark-summary.json and cases.parquet are in {out}", soft_wrap=True)
 
 
 def _headline(document: dict[str, Any]) -> Text:
@@ -64,7 +71,7 @@ def _headline(document: dict[str, Any]) -> Text:
     return line
 
 
-def _rows(scores: Scores) -> Iterator[dict[str, Text | str]]:
+def _rows(scores: "Scores") -> Iterator[dict[str, Text | str]]:
     """Cells by column: each area with its benchmarks that have rows, then what is not counted."""
     fields = {entry["catalog_id"]: entry.get("detail", {}).get("field_accuracy") for entry in scores.summary["benchmarks"]}
     present = {

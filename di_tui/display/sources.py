@@ -23,7 +23,7 @@ COLUMNS = {
     "instead": Column("There instead", from_width=145),
     "licence": Column("Licence", from_width=176),
 }
-STATES = {"present": ("✓", "green"), "missing": ("·", "dim"), "gated": ("✗", "yellow")}
+STATES = {"present": ("✓", "green"), "missing": ("·", "dim"), "gated": ("×", "yellow")}
 
 
 def show_sources(states: Sequence[SourceState], as_json: bool) -> None:

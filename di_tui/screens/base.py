@@ -1,6 +1,6 @@
 """What all full screens share: breadcrumbs above, key hints below, and the keys that mean the same everywhere."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import ClassVar
 
 from rich.text import Text
@@ -10,11 +10,11 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Footer, Static
 
-SEPARATOR = " ▸ "
+SEPARATOR = " ▶ "
 
 
 class WorkScreen(Screen):
-    """A full screen. Sub-classes give `crumb` and `body()`, and may override `action_back()`."""
+    """A full screen. Sub-classes give `crumb` and `body()`, and may override `leave()`."""
 
     crumb = ""
     AUTO_FOCUS = "RowTable"
@@ -51,5 +51,8 @@ class WorkScreen(Screen):
         return trail
 
     def action_back(self) -> None:
-        """Leave this screen."""
-        self.app.leave_screen()
+        self.leave(self.app.leave_screen)
+
+    def leave(self, go: Callable[[], None]) -> None:
+        """Do what has to be done or asked before this screen is left, then `go`, or stay."""
+        go()

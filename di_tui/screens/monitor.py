@@ -25,7 +25,7 @@ from engines.control import send
 from engines.run_dir import RunDir, RunError
 
 if TYPE_CHECKING:
-    from di_tui.run_job import Job
+    from di_tui.job import Job
 
 SECONDS_BETWEEN_LOOKS = 0.2
 SILENCE = 15.0
@@ -56,6 +56,7 @@ class MonitorScreen(WorkScreen):
     BINDINGS: ClassVar = [
         Binding("enter", "open", "Traceback", key_display="enter", tooltip="Show the traceback of the error under the cursor."),
         Binding("p", "pause", "Pause/resume", tooltip="Pause the run after the batch in flight, or let it go on."),
+        Binding("b", "scores", "Scores", tooltip="Browse the scores of what is answered so far."),
         Binding("s", "stop", "Stop", tooltip="Stop the run after the batch in flight; finished results are kept."),
         Binding("e", "errors", "Errors", tooltip="Go to the list of the latest errors; enter there shows the traceback."),
     ]
@@ -90,7 +91,7 @@ class MonitorScreen(WorkScreen):
 
     def _look(self) -> None:
         run = self.follower.snapshot()
-        if self.job and self.job.code is None and not run.live:
+        if self.job and self.job.code is None and not run.live and run.pid != self.job.pid:
             # What is there is of an earlier session until the new process has taken the directory.
             run = replace(run, reason=None, progress=replace(run.progress, phase="starting"))
         self.show(run)
@@ -98,8 +99,8 @@ class MonitorScreen(WorkScreen):
     def show(self, run: FollowedRun) -> None:
         """Put a snapshot on the screen."""
         self.run = run
-        if self._was_live and run.ended:
-            self.app.bell()
+        if self._was_live and run.ended and not self.job:
+            self.app.announce(f"The run in {self.run_dir.path} has ended: {phase_mark(run.progress.phase).word}.")
         self._was_live = run.live
         if not run.live:
             self._stop_asked = None
@@ -119,18 +120,20 @@ class MonitorScreen(WorkScreen):
         if run.read < 1 and self.run_dir.results.exists():
             return f"… reading results  {run.read:.0%}", "muted"
         if phase == "gone":
-            return f"✗ {run.writer} is gone; what it finished is kept, and the same command goes on from there", "bad"
+            return f"× {run.writer} is gone; what it finished is kept, and the same command goes on from there", "bad"
         if run.live and run.heartbeat and silent > SILENCE:
             return f"– {run.writer} has shown no sign of life for {duration(silent)}", "warning"
         if self._stop_asked is not None:
             waited = duration(time.monotonic() - self._stop_asked)
             return f"… the engine finishes its batch ({waited}); `kill {run.writer.pid}` if it hangs", "warning"
         if self.job and self.job.code not in (None, *DONE) and not run.live:
-            return f"✗ {self.job.last_word()}", "bad"
+            return f"× {self.job.last_word()}", "bad"
         if run.reason:
             return f"{phase_mark(phase).symbol} {run.reason}", phase_mark(phase).style
+        if phase in ("complete", "limited") and self.job and self.job.code is None:
+            return "… all is answered; the run is being scored", "muted"
         if phase in ("complete", "limited"):
-            return f"✓ finished; score it with `di-tui score {run.path}`", "good"
+            return "✓ finished; b shows its scores", "good"
         if phase == "starting" and self.job:
             return f"… process {self.job.pid} is starting", "muted"
         if phase == "starting":
@@ -166,6 +169,14 @@ class MonitorScreen(WorkScreen):
             self.notify("No process writes this run now; start it again with the same command.", severity="warning")
         return self.run.live
 
+    def action_scores(self) -> None:
+        if not self.run.progress.done:
+            self.notify("Nothing is answered yet.", severity="warning")
+            return
+        from di_tui.screens.scores import open_scores
+
+        open_scores(self.app, self.run_dir.path)
+
     def action_errors(self) -> None:
         errors = self.query_one("#errors", RowTable)
         if errors.display:
@@ -185,9 +196,6 @@ class MonitorScreen(WorkScreen):
             facts = {"request": error.run_id, "at": error.completed_utc, "message": error.message}
             self.app.push_screen(TextScreen(f"{error.dataset}: {error.exception}", facts, error.traceback))
 
-    def action_back(self) -> None:
-        self.leave(super().action_back)
-
     def leave(self, go: Callable[[], None]) -> None:
         """Ask what is to become of a run that was started here and still goes, then go."""
         if not (self.job and self.job.code is None):
@@ -205,7 +213,7 @@ class MonitorScreen(WorkScreen):
 
 def _error_cells(error: RequestError) -> dict[str, Text | str]:
     return {
-        "time": Text(f"✗ {error.completed_utc[11:19]}", style="bad"),
+        "time": Text(f"× {error.completed_utc[11:19]}", style="bad"),
         "benchmark": error.dataset,
         "exception": error.exception,
         "message": error.message.replace("\n", " "),

@@ -29,8 +29,16 @@ class Row:
     heading: bool = False
 
 
+class LazyRows(Sequence[Row]):
+    """Rows that are made when asked for, so that there may be any number of them."""
+
+    def place_of(self, key: Hashable) -> int | None:
+        """Where the row with a key is, None when there is none; makes no rows."""
+        raise NotImplementedError
+
+
 class RowTable(ScrollView, can_focus=True):
-    """Shows a sequence of rows, which may be made only when asked for."""
+    """Shows a sequence of rows, which may be made only when asked for (`LazyRows`)."""
 
     COMPONENT_CLASSES: ClassVar = {"row-table--header", "row-table--cursor", "row-table--heading"}
     BINDINGS: ClassVar = [
@@ -74,10 +82,15 @@ class RowTable(ScrollView, can_focus=True):
         wanted = key if key is not None else (self.current and self.current.key)
         self._rows = rows
         if wanted is not None and not (self._cursor < len(rows) and rows[self._cursor].key == wanted):
-            self._cursor = next((place for place, row in enumerate(rows) if row.key == wanted), self._cursor)
+            place = _place_of(rows, wanted)
+            self._cursor = self._cursor if place is None else place
         self._cursor = max(min(self._cursor, len(rows) - 1), 0)
         self.virtual_size = Size(0, len(rows) + HEADER_LINES)
         self.refresh()
+
+    def reveal(self) -> None:
+        """Scroll so that the cursor is in view."""
+        self._move_to(self._cursor)
 
     def render_line(self, y: int) -> Strip:
         width = self.size.width
@@ -144,3 +157,9 @@ class RowTable(ScrollView, can_focus=True):
 
     def on_blur(self) -> None:
         self.refresh()
+
+
+def _place_of(rows: Sequence[Row], key: Hashable) -> int | None:
+    if isinstance(rows, LazyRows):
+        return rows.place_of(key)
+    return next((place for place, row in enumerate(rows) if row.key == key), None)

@@ -1,6 +1,6 @@
 """The lines above a run's table: what runs, how far it is, how fast, and how its requests ended."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from rich.text import Text
 
@@ -12,38 +12,47 @@ GAP = "  "
 NARROWEST_BAR, WIDEST_BAR = 16, 60
 SPARKLINE = 24
 FEWEST_RATES = 4
+# Phase and the command that waits -> what comes next.
+COMING = {("running", "pause"): "pausing", ("paused", "run"): "resuming"}
 
 
 def header(run: FollowedRun, width: int) -> Text:
-    """Two lines where there is room; names and counts get a line of their own where there is none."""
-    return Text("\n").join([*_names_and_progress(run, width), *_speed_and_counts(run, width)])
+    """Two lines where there is room; names and counts get a line of their own where there is none, and so does what a live
+    engine tells of itself."""
+    lines = [*_names_and_progress(run, width), *_speed_and_counts(run, width)]
+    if live := list(_live_facts(run)):
+        lines.append(Text(GAP).join(live))
+    return Text("\n").join(lines)
 
 
 def shown_phase(run: FollowedRun) -> str:
     """The phase, or what a command that waits in control.json will make of it."""
     phase = run.progress.phase
-    if run.live and run.asked == "stop":
-        return "stopping"
-    return "pausing" if run.live and run.asked == "pause" and phase == "running" else phase
+    if not run.live:
+        return phase
+    return "stopping" if run.asked == "stop" else COMING.get((phase, run.asked), phase)
 
 
 def _names_and_progress(run: FollowedRun, width: int) -> list[Text]:
     progress = run.progress
     mark = phase_mark(shown_phase(run))
-    facts = [Text.assemble((str(mark), mark.style)), *_names(run)]
+    names = Text.assemble((" · ", "muted")).join([Text.assemble((str(mark), mark.style)), *_names(run)])
     numbers = Text(f"{progress.share:.1%}  {progress.done:,}/{progress.total:,}" if progress.total else f"{progress.done:,} done")
     if time_shown := _time(run):
         numbers.append(f"{GAP}{time_shown}")
-    names = Text.assemble((" · ", "muted")).join(facts)
+    return with_bar(names, progress.share, mark.style if run.live else "muted", numbers, width)
+
+
+def with_bar(names: Text, share: float, style: str, numbers: Text, width: int) -> list[Text]:
+    """Names, a bar and numbers in one line of at most `width` cells, or names above the others where there is no room."""
     room = width - numbers.cell_len - len(GAP)
     spare = room - names.cell_len - len(GAP)
-    style = mark.style if run.live else "muted"
     if spare < NARROWEST_BAR:
         names.truncate(width, overflow="ellipsis")
-        return [names, Text.assemble((bar(progress.share, max(room, 0)), style), GAP, numbers)]
+        return [names, Text.assemble((bar(share, max(room, 0)), style), GAP, numbers)]
     bar_width = min(spare, WIDEST_BAR)
     names.pad_right(spare - bar_width)
-    return [Text.assemble(names, GAP, (bar(progress.share, bar_width), style), GAP, numbers)]
+    return [Text.assemble(names, GAP, (bar(share, bar_width), style), GAP, numbers)]
 
 
 def _names(run: FollowedRun) -> Iterable[Text]:
@@ -73,6 +82,24 @@ def _speed_and_counts(run: FollowedRun, width: int) -> list[Text]:
     if space >= 3:
         return [Text.assemble(speed, " " * space, counts)]
     return [speed, counts]
+
+
+def _live_facts(run: FollowedRun) -> Iterator[Text]:
+    """Devices, prompt tokens, padding: only while the run goes on, and only what its engine tells."""
+    if not run.live:
+        return
+    if run.devices:
+        count, busy = len(run.devices), sum(device["utilisation"] for device in run.devices) / len(run.devices)
+        used, total = (sum(device[key] for device in run.devices) / 1e9 for key in ("memory_used", "memory_total"))
+        name = "GPU" if count == 1 else f"{count} GPUs"
+        yield Text.assemble((f"{name} ", "muted"), f"{busy:.0f}%", (f"{GAP}memory ", "muted"), f"{used:,.0f}/{total:,.0f} GB")
+    told = run.throughput
+    if "prompt_tokens_per_second" in told:
+        yield Text.assemble(f"{told['prompt_tokens_per_second']:,.0f}", (" prompt tokens/s", "muted"))
+    if "padding_share" in told:
+        yield Text.assemble(("padding ", "muted"), f"{told['padding_share']:.0%}")
+    if "batch_size" in told:
+        yield Text.assemble(("batch ", "muted"), f"{told['batch_size']:,.0f}")
 
 
 def _latency(name: str, milliseconds: float | None) -> Text:

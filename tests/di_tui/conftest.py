@@ -1,9 +1,11 @@
 """What the tests of the app share: settings of their own, live runs, and waiting for what a screen should come to show."""
 
+import shutil
 import threading
 import time
 
 import pytest
+from golden import SUITE_0_2, write_run
 
 from engines.control import Control
 from engines.run_dir import RunDir
@@ -17,6 +19,29 @@ def own_settings(tmp_path, monkeypatch):
     """The app of a test neither reads nor writes what its user's app remembers."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.delenv("NO_COLOR", raising=False)
+
+
+@pytest.fixture(scope="session")
+def golden_folder(tmp_path_factory):
+    """A folder with run directories of golden models, and their suite beside it."""
+    folder = tmp_path_factory.mktemp("golden")
+    suite = shutil.copytree(SUITE_0_2, folder / "suite-0.2")
+    for model in ("near-perfect", "middling", "gappy"):
+        write_run(folder / "runs", model, suite)
+    return folder / "runs"
+
+
+@pytest.fixture(scope="session")
+def golden_runs(golden_folder):
+    """Name -> scored run of a golden model, with all read that screens read."""
+    from di_tui.scored_run import ScoredRun
+
+    runs = {path.name: ScoredRun.open(path) for path in sorted(golden_folder.iterdir())}
+    for scored in runs.values():
+        scored.prepare()
+    yield runs
+    for scored in runs.values():
+        scored.close()
 
 
 @pytest.fixture

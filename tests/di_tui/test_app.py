@@ -10,14 +10,16 @@ from textual.command import CommandPalette
 
 from di_tui import settings
 from di_tui.app import DiTui
-from di_tui.run_job import Job
+from di_tui.run_job import RunJob
 from di_tui.screens.choice import ChoiceScreen
+from di_tui.screens.compare import CompareScreen
 from di_tui.screens.help import HelpScreen
 from di_tui.screens.home import HomeScreen
 from di_tui.screens.monitor import MonitorScreen
+from di_tui.screens.scores import ScoresScreen
 from di_tui.screens.text import TextScreen
 from di_tui.widgets.row_table import RowTable
-from engines.run_dir import RunDir
+from engines.run_dir import RunDir, write_json
 
 SIZE = (120, 40)
 
@@ -29,15 +31,44 @@ async def test_home_lists_runs_and_enter_watches_one(finished_run, tmp_path, unt
         await until(pilot, lambda: "first" in screen_text(app))
         text = screen_text(app)
         assert "✓ complete" in text and "100.0%" in text and "30/30" in text
-        assert "suite" in text and "○ partial" in text
+        assert "suite" in text and "○ partial" in text and "×" not in text
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, MonitorScreen) and app.screen.run.ended)
         await until(pilot, lambda: "CLadder" in screen_text(app))
-        assert f"{tmp_path / 'runs'} ▸ first" in screen_text(app)
+        assert f"{tmp_path / 'runs'} ▶ first" in screen_text(app)
         await pilot.press("q")
         assert isinstance(app.screen, HomeScreen)
         await pilot.press("q")
     assert app.return_code == 0
+
+
+async def test_runs_are_marked_compared_and_browsed_from_home(finished_run, tmp_path, until, screen_text):
+    for name in ("first", "second", "third"):
+        finished_run("random", name=name)
+    app = DiTui(tmp_path / "runs")
+    async with app.run_test(size=SIZE, notifications=True) as pilot:
+        await until(pilot, lambda: "third" in screen_text(app))
+        await pilot.press("c")
+        await until(pilot, lambda: "Mark two runs with space first." in screen_text(app))
+        await pilot.press("space", "down", "space", "down", "space")
+        order = [row.key for row in app.screen.query_one("#runs", RowTable).rows]
+        assert app.screen.marked == order[1:]
+        await pilot.press("space")
+        assert app.screen.marked == order[1:2] and screen_text(app).count("* ") == 1
+        await pilot.press("c")
+        assert isinstance(app.screen, CompareScreen)
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, HomeScreen))
+        await pilot.press("b")
+        assert isinstance(app.screen, ScoresScreen)
+
+
+async def test_home_shows_the_interval_of_an_index(finished_run, tmp_path, until, screen_text):
+    path = finished_run()
+    write_json(path / "scores.json", {"decision_index": 41.25, "interval": {"decision_index": [40.5, 42.0]}})
+    app = DiTui(tmp_path / "runs")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: "41.25" in screen_text(app) and "40.50…42.00" in screen_text(app))
 
 
 async def test_home_without_runs_says_how_to_start_one_and_sees_it_come(finished_run, tmp_path, until, screen_text):
@@ -55,12 +86,12 @@ async def test_a_live_run_is_watched_paused_resumed_and_stopped_by_keys(begin_ru
     await _exists(RunDir(path).status)
     app = DiTui(watched=path)
     async with app.run_test(size=SIZE, notifications=True) as pilot:
-        await until(pilot, lambda: "▸ running" in screen_text(app) and app.screen.run.progress.done)
+        await until(pilot, lambda: "▶ running" in screen_text(app) and app.screen.run.progress.done)
         assert "ETA" in screen_text(app)
         await pilot.press("p")
         await until(pilot, lambda: "○ paused" in screen_text(app))
         await pilot.press("p")
-        await until(pilot, lambda: "▸ running" in screen_text(app))
+        await until(pilot, lambda: "▶ running" in screen_text(app))
         await pilot.press("s")
         assert isinstance(app.screen, ChoiceScreen)
         await pilot.press("escape")
@@ -82,13 +113,51 @@ async def _exists(path):
 async def test_errors_are_listed_and_enter_shows_the_traceback(finished_run, until, screen_text):
     app = DiTui(watched=finished_run("faulty_engines:Batches"))
     async with app.run_test(size=SIZE, notifications=True) as pilot:
-        await until(pilot, lambda: "✗ errors 7" in screen_text(app))
+        await until(pilot, lambda: "× errors 7" in screen_text(app))
         assert "Last errors" in screen_text(app) and "ValueError" in screen_text(app)
         await pilot.press("e", "down", "enter")
         assert isinstance(app.screen, TextScreen)
         assert "ValueError: third" in screen_text(app) and app.screen._text.startswith("ValueError")
         await pilot.press("escape", "tab", "enter")
         assert isinstance(app.screen, MonitorScreen)
+
+
+async def test_the_monitor_leads_to_the_scores(finished_run, until, screen_text):
+    app = DiTui(watched=finished_run())
+    async with app.run_test(size=SIZE, notifications=True) as pilot:
+        await until(pilot, lambda: "✓ finished; b shows its scores" in screen_text(app))
+        await pilot.press("b")
+        assert isinstance(app.screen, ScoresScreen)
+
+
+async def test_what_a_live_engine_tells_is_shown(begin_run, until, screen_text):
+    path = begin_run("faulty_engines:Telling", seconds="0.2")
+    await _exists(RunDir(path).status)
+    app = DiTui(watched=path)
+    async with app.run_test(size=SIZE, notifications=True) as pilot:
+        await until(pilot, lambda: "12,345 prompt tokens/s  padding 4%  batch 32" in screen_text(app))
+
+
+async def test_a_resumed_run_is_not_shown_as_paused_any_more(begin_run, until, screen_text):
+    path = begin_run(seconds="0.1")
+    await _exists(RunDir(path).status)
+    app = DiTui(watched=path)
+    async with app.run_test(size=SIZE, notifications=True) as pilot:
+        await until(pilot, lambda: app.screen.run.progress.done)
+        await pilot.press("p")
+        await until(pilot, lambda: "○ paused" in screen_text(app))
+        await pilot.press("p")
+        await until(pilot, lambda: app.screen.run.asked == "run")
+        await pilot.pause(0.3)
+        assert "paused" not in screen_text(app)
+
+
+async def test_the_end_of_a_job_is_told_on_any_screen(job, tmp_path, until, screen_text):
+    job = job("random")
+    app = DiTui(tmp_path)
+    async with app.run_test(size=SIZE, notifications=True) as pilot:
+        app.attend(job, "The run in somewhere")
+        await until(pilot, lambda: "The run in somewhere has ended." in screen_text(app))
 
 
 async def test_a_killed_writer_is_told(make_rows_file, tmp_path, until, screen_text):
@@ -100,7 +169,7 @@ async def test_a_killed_writer_is_told(make_rows_file, tmp_path, until, screen_t
         await until(pilot, lambda: app.screen.run.live and app.screen.run.progress.done >= 3)
         process.send_signal(signal.SIGKILL)
         process.wait()
-        await until(pilot, lambda: "✗ writer gone" in screen_text(app))
+        await until(pilot, lambda: "× writer gone" in screen_text(app))
         text = " ".join(screen_text(app).split())
         assert f"process {process.pid} is gone" in text and "the same command goes on from there" in text
         assert app.screen.run.progress.done == RunDir(path).results.read_bytes().count(b"\n")
@@ -114,7 +183,7 @@ def job(make_rows_file, tmp_path, monkeypatch):
 
     def start(engine="faulty_engines:Steady", *more):
         arguments = ("run", "--engine", engine, *more, "--rows", str(make_rows_file(100)), "--out", str(tmp_path / "run"))
-        started.append(Job(tmp_path / "run", [*arguments]))
+        started.append(RunJob(tmp_path / "run", [*arguments]))
         return started[0]
 
     yield start
@@ -152,7 +221,7 @@ async def test_a_run_that_cannot_start_says_why(job, tmp_path, until, screen_tex
     app = DiTui(watched=tmp_path / "run", job=job("gpt-9"))
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         await until(pilot, lambda: "is starting" in screen_text(app))
-        await until(pilot, lambda: "✗ error: unknown engine 'gpt-9'" in screen_text(app))
+        await until(pilot, lambda: "× error: unknown engine 'gpt-9'" in screen_text(app))
         await pilot.press("q")
     assert app.return_code == 0
 

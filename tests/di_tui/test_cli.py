@@ -76,7 +76,7 @@ def test_errors_of_requests_show_in_the_exit_code(di_tui, make_rows_file, tmp_pa
     [
         (
             ("--engine", "gpt-9"),
-            "error: unknown engine 'gpt-9'; choose one of random, lexical, http, transformers, or module:Class",
+            "error: unknown engine 'gpt-9'; choose one of random, lexical, http, transformers, openai, vllm, or module:Class",
         ),
         (("--engine", "lexical", "--option", "k9=1"), "error: engine 'lexical' has no option 'k9'; it takes k1, b, temperature"),
         (("--engine", "lexical", "--option", "k1=lots"), "error: engine 'lexical': option k1=lots is not a valid float"),

@@ -56,7 +56,7 @@ def test_the_table_tells_progress_failures_and_what_arrives(clock, capsys):
     display.console.print(display._render())
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].rstrip() == "1/3 done  1 failed  0.5 MB of 2.0 MB  0 kB/s  ETA –"
-    assert "25% of 2.0 MB" in lines[2] and "✗ failed" in lines[3] and "✓ 160" in lines[4]
+    assert "25% of 2.0 MB" in lines[2] and "× failed" in lines[3] and "✓ 160" in lines[4]
 
 
 def test_programs_hear_of_downloads_now_and_then(clock, capsys):
@@ -94,4 +94,4 @@ def test_every_source_of_the_suite_is_listed_for_people(tmp_path, capsys):
     shown = capsys.readouterr().out
     assert len({state.catalog_id for state in states}) == 43  # all but the generated one
     assert "still to download: " in shown and "gated: accept the terms" in shown
-    assert shown.count("missing") + shown.count("✗ gated") == len(states)
+    assert shown.count("missing") + shown.count("× gated") == len(states)

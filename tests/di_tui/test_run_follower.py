@@ -1,5 +1,6 @@
 """Following a run directory as it grows, is rewritten, is damaged, or is left by its writer."""
 
+import re
 import time
 
 import orjson
@@ -8,6 +9,7 @@ import pytest
 from di_tui.run_follower import RunFollower
 from engines.control import send
 from engines.run_dir import RunDir, read_json, this_process, write_json
+from suite_builder.suite import Suite
 
 
 def followed(path):
@@ -180,3 +182,48 @@ def test_broken_files_are_told_not_raised(finished_run, name, content, message):
     path = finished_run()
     getattr(RunDir(path), name).write_bytes(content)
     assert message in followed(path).reason
+
+
+def test_numbers_that_are_none_do_not_stop_the_follower(finished_run):
+    path = finished_run()
+    lines = lines_of(path)
+    odd = [
+        lines[0].replace(b'"probabilities":{', b'"probabilities":{"extra":NaN,', 1),
+        re.sub(rb'"total_wall_ms":[^,]*', b'"total_wall_ms":NaN', lines[1]),
+        re.sub(rb'"total_wall_ms":[^,]*', b'"total_wall_ms":"slow"', lines[2]),
+        re.sub(rb'"proxy_tokens":[^,}]*', b'"proxy_tokens":Infinity', lines[3]),
+        re.sub(rb'"proxy_tokens":[^,}]*', b'"proxy_tokens":null', lines[4]),
+    ]
+    assert b"NaN" in odd[0] and odd[4] != lines[4]
+    RunDir(path).results.write_bytes(b"".join([*odd, *lines[5:]]))
+    run = followed(path)
+    assert (run.progress.done, run.skipped_lines, run.reason) == (27, 3, None)
+
+
+def test_the_total_is_that_of_the_session_that_goes_on(finished_run, begin_run):
+    path = finished_run(limit=10)
+    follower = RunFollower(path)
+    follower.look()
+    assert follower.snapshot().progress.total == 10
+    status = read_json(RunDir(path).status)
+    write_json(RunDir(path).status, {**status, "event": "progress", "total": 25})
+    follower._status = read_json(RunDir(path).status)
+    assert follower.snapshot().progress.total == 25
+
+
+def test_the_share_that_is_right_is_told_where_it_means_something(finished_run):
+    path = finished_run()
+    run = followed(path)
+    assert run.right.keys() == {41, 44, 45} and all(0 <= share <= 1 for share in run.right.values())
+    rows = [row for row in map(orjson.loads, lines_of(path)) if row["catalog_id"] == 45]
+    gold = {label.run_id: label.gold for label in Suite.open(path.parents[1] / "suite").labels()}
+    right = [row["response"]["answers"]["q1"]["choice"] == gold[row["run_id"]]["q1"] for row in rows]
+    assert run.right[45] == sum(right) / len(right)
+
+
+def test_what_the_engine_and_its_devices_tell_is_passed_on(finished_run):
+    path = finished_run()
+    told = {"devices": [{"utilisation": 96}], "throughput": {"padding_share": 0.04}}
+    write_json(RunDir(path).status, {**read_json(RunDir(path).status), **told})
+    run = followed(path)
+    assert (list(run.devices), run.throughput) == (told["devices"], told["throughput"])

@@ -11,7 +11,7 @@ from di_tui.app import DiTui
 from di_tui.liveness import Writer
 from di_tui.monitor import BenchmarkSnapshot, Snapshot
 from di_tui.run_follower import FollowedRun, RequestError
-from di_tui.run_list import ListedRun, ListedSuite
+from di_tui.run_list import ListedRebuild, ListedRun, ListedSuite
 from di_tui.screens import home, monitor
 
 SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)], ids=lambda size: f"{size[0]}x{size[1]}")
@@ -46,7 +46,11 @@ BENCHMARKS = [
 
 def listed():
     return [
-        ListedRun(Path("runs", name), name, state, live, engine, model, "0.2.1", done, total, errors, index, time.time() - age)
+        ListedRun(
+            *(Path("runs", name), name, state, live, engine, model, "0.2.1", done, total, errors, index),
+            index and (index - 0.4, index + 0.4),
+            time.time() - age,
+        )
         for name, state, live, engine, model, done, total, errors, index, age in RUNS
     ]
 
@@ -72,7 +76,12 @@ def followed(phase="running", **more):
                      "the answer has no probability for option sarcastic", "Traceback")
         for number in range(4)
     )
-    facts = dict(model="Qwen/Qwen2.5-7B-Instruct", edition="0.2.1", areas=AREAS, errors=errors, read=1.0)
+    right = {4: 0.612, 11: 0.433, 41: 0.551, 44: 0.642, 34: 0.25}
+    live = {
+        "devices": ({"utilisation": 96, "memory_used": 41e9, "memory_total": 80e9},),
+        "throughput": {"prompt_tokens_per_second": 12_345.6, "padding_share": 0.042, "batch_size": 32},
+    }
+    facts = dict(right=right, **live, model="Qwen/Qwen2.5-7B-Instruct", edition="0.2.1", areas=AREAS, errors=errors, read=1.0)
     writer = None if phase == "complete" else Writer(4711, "vm", phase != "gone")
     return FollowedRun(Path("runs/qwen-7b"), progress, writer=writer, **facts, **more)
 
@@ -96,8 +105,9 @@ def watching(monkeypatch, run):
     return DiTui(watched=Path("runs/qwen-7b"))
 
 
-def at_home(monkeypatch, runs, suites):
+def at_home(monkeypatch, runs, suites, rebuilds=()):
     monkeypatch.setattr(home, "find_runs", lambda folder: runs)
+    monkeypatch.setattr(home, "find_rebuilds", lambda folder: rebuilds)
     monkeypatch.setattr(home, "find_suites", lambda folder: suites)
     return DiTui()
 
@@ -109,7 +119,8 @@ async def settle(pilot):
 
 @SIZES
 def test_home(snap_compare, monkeypatch, size):
-    assert snap_compare(at_home(monkeypatch, listed(), SUITES), terminal_size=size, run_before=settle)
+    app = at_home(monkeypatch, listed(), SUITES, [ListedRebuild(Path("work"), "running", "0.3")])
+    assert snap_compare(app, press=["space"], terminal_size=size, run_before=settle)
 
 
 def test_home_without_anything(snap_compare, monkeypatch):
@@ -138,5 +149,5 @@ def test_monitor_help(snap_compare, monkeypatch):
 
 def test_leaving(snap_compare, monkeypatch):
     app = watching(monkeypatch, followed())
-    app.job = SimpleNamespace(pid=4711, code=None)
+    app.job = SimpleNamespace(pid=4711, code=None, log=Path("runs/qwen-7b/run.log"))
     assert snap_compare(app, press=["q"], terminal_size=(80, 24), run_before=settle)

@@ -2,6 +2,7 @@
 
 import os
 import pty
+import select
 import subprocess
 import time
 
@@ -39,21 +40,27 @@ def test_watch_of_no_run_says_where_runs_are_listed(di_tui, tmp_path):
 
 
 def on_a_terminal(*arguments, cwd, keys=b"", term="xterm-256color", **environment):
-    """What a command writes to a terminal of 80x24 until it ends, and its exit code."""
+    """What a command writes to a terminal of 80x24 until it ends, and its exit code. Once the app is there, keys are pressed
+    every half second, the last one until the command ends."""
     master, slave = pty.openpty()
     environment = {**ENVIRONMENT, "TERM": term, "COLUMNS": "80", "LINES": "24", **environment}
     process = subprocess.Popen(
         [*DI_TUI, *map(str, arguments)], cwd=cwd, env=environment, stdin=slave, stdout=slave, stderr=slave, close_fds=True
     )
     os.close(slave)
-    shown = b""
+    shown, press_at, deadline = b"", None, time.monotonic() + 90
     try:
-        while chunk := os.read(master, 65536):
-            shown += chunk
-            if keys and b"\x1b[?1049h" in shown:
-                time.sleep(0.5)
+        while time.monotonic() < deadline:
+            if select.select([master], [], [], 0.1)[0]:
+                chunk = os.read(master, 65536)
+                if not chunk:
+                    break
+                shown += chunk
+            if b"\x1b[?1049h" not in shown:
+                press_at = time.monotonic() + 1.0
+            elif keys and time.monotonic() > press_at:
                 os.write(master, keys[:1])
-                keys = keys[1:]
+                keys, press_at = keys[1:] or keys, time.monotonic() + 0.5
     except OSError:  # the terminal's other end is closed: the command has ended
         pass
     os.close(master)
@@ -86,6 +93,31 @@ def test_a_run_on_a_terminal_is_watched_in_the_app_and_outlives_it(make_rows_fil
         time.sleep(0.05)
 
 
+def test_a_pipeline_on_a_terminal_is_watched_in_the_app_and_scored(make_rows_file, tmp_path):
+    command = ("pipeline", "--engine", "random", "--rows", make_rows_file(), "--out", "run")
+    shown, code = on_a_terminal(*command, cwd=tmp_path, keys=b"ql")
+    assert code == 0 and "\x1b[?1049h" in shown
+    _until(lambda: (tmp_path / "run" / "scores.json").exists())
+
+
+def test_a_rebuild_on_a_terminal_is_followed_in_the_app(tmp_path):
+    shown, code = on_a_terminal("suite", "rebuild", "--only", "9", cwd=tmp_path, keys=b"ql")
+    assert code == 0 and "rebuild in work" in shown
+    _until(lambda: (tmp_path / "suite-0.2" / "manifest.json").exists())
+
+
+def test_a_rebuild_on_a_terminal_without_the_app_keeps_its_own_display(tmp_path):
+    shown, code = on_a_terminal("suite", "rebuild", "--only", "9", "--no-ui", cwd=tmp_path)
+    assert code == 0 and "Normalize" in shown and "\x1b[?1049h" not in shown
+
+
+def _until(condition):
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
 def test_a_run_on_a_terminal_without_the_app_keeps_its_own_display(make_rows_file, tmp_path):
     command = ("run", "--engine", "random", "--rows", make_rows_file(), "--out", "run", "--no-ui")
     shown, code = on_a_terminal(*command, cwd=tmp_path)
@@ -101,5 +133,5 @@ def test_a_dumb_terminal_gets_help(tmp_path):
 def test_a_terminal_without_unicode_gets_plain_characters(finished_run, tmp_path, encoding):
     path = finished_run("faulty_engines:Batches")
     shown, code = on_a_terminal("watch", path, cwd=tmp_path, keys=b"?qq", PYTHONIOENCODING=f"{encoding}:backslashreplace")
-    assert code == 0 and "v complete" in shown and "x errors 7" in shown
+    assert code == 0 and "v complete" in shown and "errors 7" in shown
     assert "\\u" not in shown and "\\x" not in shown

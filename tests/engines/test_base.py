@@ -85,7 +85,7 @@ def test_shipped_engines_load_by_name():
 
 @pytest.mark.parametrize("spec", ["Random", "gpt", "", "module:", "engines.random"])
 def test_unknown_engine_is_named_with_those_that_exist(spec):
-    known = "choose one of random, lexical, http, transformers, or module:Class for your own"
+    known = "choose one of random, lexical, http, transformers, openai, vllm, or module:Class for your own"
     with pytest.raises(EngineError, match=f"^unknown engine '{spec}'; {known}$"):
         load_engine(spec)
 

@@ -3,7 +3,9 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -12,6 +14,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import (
     AutoModelForCausalLM,
     AutoTokenizer,
+    Gemma2Config,
     GPT2Config,
     LlamaConfig,
     MambaConfig,
@@ -20,15 +23,17 @@ from transformers import (
     Qwen2Config,
 )
 
-from engines import rendering, wire
-from engines.base import DeviceError, EngineError, Unsupported, load_engine
-from engines.causal_lm import CausalLmEngine, fingerprint
-from engines.option_scoring import OptionScorer
+from engines import packed_scoring, rendering, wire
+from engines.base import Answered, DeviceError, EngineError, Unsupported, load_engine
+from engines.causal_lm import CausalLmEngine
+from engines.model_source import fingerprint
+from engines.packed_scoring import PackedScorer
 from engines.rendering import Rendering, TokenizedQuestion
-from suite_builder.recipes import arc_challenge, banking77, bbh, home_appliance, musr, simplebench, winogrande
+from suite_builder.recipes import arc_challenge, banking77, bbh, contractnli, home_appliance, musr, simplebench, winogrande
 
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "bench"))
+import equality  # noqa: E402
 import naive  # noqa: E402
 
 TOLERANCE = 1e-4
@@ -140,19 +145,22 @@ def largest_difference(engine: CausalLmEngine, directory: Path, asked: list[tupl
     return worst
 
 
-# Recipe -> how many of its shortest requests are asked: 100 in all, with 2 to 77 options and 1 to 18 questions.
-REAL = {bbh: 40, winogrande: 25, arc_challenge: 20, simplebench: 9, musr: 2, home_appliance: 2, banking77: 2}
+REAL = (bbh, winogrande, arc_challenge, simplebench, musr, home_appliance, contractnli, banking77)
+REAL_REQUESTS, NAIVE_TOKENS = 60, 20_000
 
 
-def real_questions(shared: Path) -> list[tuple[object, dict]]:
-    """(state, question) of 100 real requests of seven benchmarks."""
-    questions = []
-    for recipe, requests in REAL.items():
+def real_requests(shared: Path) -> list[SimpleNamespace]:
+    """The shortest requests of real benchmarks, in turn."""
+    requests = []
+    for recipe in REAL:
         produced = recipe.rows(real_files(shared, recipe.CATALOG_ID))
         rows = [row[1] if isinstance(row, tuple) else row for row in produced]
         rows.sort(key=lambda row: len(wire.compact_json([row["state"], row["questions"]])))
-        questions += [(row["state"], question) for row in rows[:requests] for question in row["questions"].values()]
-    return questions
+        requests += [
+            SimpleNamespace(catalog_id=recipe.CATALOG_ID, state=row["state"], questions=row["questions"])
+            for row in rows[:REAL_REQUESTS]
+        ]
+    return equality.in_turn(requests)
 
 
 @pytest.mark.parametrize(
@@ -160,14 +168,23 @@ def real_questions(shared: Path) -> list[tuple[object, dict]]:
     [("llama-chat", 512), ("llama-plain", 512), ("qwen2-chat", 512), ("qwen2-plain", 512), ("qwen2-chat", 4)],
 )
 def test_hand_made_questions_score_as_one_pass_for_every_option(model_directories, name, chunk):
-    engine = CausalLmEngine(str(model_directories[name]), device="cpu", option_chunk_tokens=chunk)
+    engine = CausalLmEngine(str(model_directories[name]), device="cpu", batch_tokens=chunk)
     assert largest_difference(engine, model_directories[name], HAND_MADE) < TOLERANCE
 
 
 @pytest.mark.parametrize("name", ["llama-chat", "qwen2-plain"])
-def test_100_real_requests_score_as_one_pass_for_every_option(shared, model_directories, name):
-    engine = CausalLmEngine(str(model_directories[name]), device="cpu")
-    assert largest_difference(engine, model_directories[name], real_questions(shared)) < TOLERANCE
+def test_60_real_requests_score_as_one_pass_for_every_option_in_any_batch_and_order(shared, model_directories, name):
+    directory = model_directories[name]
+    rendering_of_model = Rendering(AutoTokenizer.from_pretrained(directory))
+    chosen = list(islice(equality.small_enough(real_requests(shared), rendering_of_model, NAIVE_TOKENS), REAL_REQUESTS))
+    assert len(chosen) == REAL_REQUESTS
+    model = AutoModelForCausalLM.from_pretrained(directory, dtype=torch.float32).eval()
+    expected = [{key: naive.log_probabilities(model, tokens) for key, tokens in questions.items()} for _, questions in chosen]
+    for way in ({"reverse": False}, {"reverse": True, "batch_tokens": 200}):
+        for plain, scores in zip(expected, equality.engine_scores(directory, chosen, **way), strict=True):
+            assert plain.keys() == scores.keys()
+            for key, values in plain.items():
+                assert scores[key] == pytest.approx(values, abs=TOLERANCE)
 
 
 def random_sequences() -> Iterator[TokenizedQuestion]:
@@ -187,23 +204,32 @@ def random_sequences() -> Iterator[TokenizedQuestion]:
     [
         MistralConfig(vocab_size=300, sliding_window=16, **SHAPE),
         Qwen2Config(vocab_size=300, use_sliding_window=True, sliding_window=16, max_window_layers=1, **SHAPE),
+        Gemma2Config(vocab_size=300, head_dim=12, sliding_window=16, attn_logit_softcapping=5.0, **SHAPE),
         GPT2Config(vocab_size=300, n_embd=48, n_layer=2, n_head=4, initializer_range=0.3),
     ],
-    ids=["sliding window", "sliding and full layers", "learned positions"],
+    ids=["sliding window", "sliding and full layers", "softcap", "learned positions"],
 )
-def test_other_attention_scores_as_one_pass_for_every_option(config):
+def test_other_attention_scores_as_one_pass_for_every_option(config, monkeypatch):
     torch.manual_seed(0)
     model = AutoModelForCausalLM.from_config(config, dtype=torch.float32).eval()
-    scorer = OptionScorer(model, chunk_tokens=16)
-    for tokens in random_sequences():
-        expected = naive.log_probabilities(model, tokens)
-        assert scorer(tokens.prompt, tokens.options) == pytest.approx(expected, abs=TOLERANCE)
+    asked = list(random_sequences())
+    expected = [naive.log_probabilities(model, tokens) for tokens in asked]
+    scorer = PackedScorer(model)
+    scorer.keep(asked[0].prompt[:2])
+    layout = scorer.new_layout()
+    for tokens in asked:
+        layout.add(tokens.prompt, tokens.options)
+    monkeypatch.setattr(packed_scoring, "BLOCK_TOKENS", 8)
+    for blocks_at_once in (1, 4):  # as on a CPU, and as on a GPU
+        scorer._at_once = blocks_at_once
+        for scores, plain in zip(scorer(layout, pass_tokens=32), expected, strict=True):
+            assert scores == pytest.approx(plain, abs=TOLERANCE)
 
 
 def test_a_model_that_the_tree_mask_does_not_fit_is_refused():
     config = MambaConfig(vocab_size=300, hidden_size=48, num_hidden_layers=1)
     with pytest.raises(EngineError, match="mamba models cannot score options behind a shared prompt"):
-        OptionScorer(AutoModelForCausalLM.from_config(config), chunk_tokens=16)
+        PackedScorer(AutoModelForCausalLM.from_config(config))
 
 
 def test_the_prompt_is_computed_once_and_shared_beginnings_once(model_directories, llama, monkeypatch):
@@ -219,7 +245,7 @@ def test_the_prompt_is_computed_once_and_shared_beginnings_once(model_directorie
 
     monkeypatch.setattr(llama._model, "forward", count)
     response, _ = llama(state, {"q": question})
-    assert computed == [len(tokens.prompt), len(beginnings)]
+    assert computed == [len(tokens.prompt) - len(llama._rendering.beginning()) + len(beginnings)]
     assert response["usage"] == {"input_tokens": len(tokens.prompt)}
 
 
@@ -281,7 +307,7 @@ def test_prompt_and_longest_option_fit_the_context_to_the_token(model_directorie
 
 
 def test_beyond_the_models_positions_a_request_is_unsupported_and_nothing_of_it_computed(llama, monkeypatch):
-    monkeypatch.setattr(OptionScorer, "__call__", lambda *_arguments: pytest.fail("computed"))
+    monkeypatch.setattr(PackedScorer, "__call__", lambda *_arguments: pytest.fail("computed"))
     questions = {"short": LETTERS[1], "long": {**LETTERS[1], "instructions": "word " * CONTEXT}}
     with pytest.raises(Unsupported, match=f"context limit of {CONTEXT:,}"):
         llama("x", questions)
@@ -299,7 +325,7 @@ def test_failures_of_the_device_are_told_apart(llama, monkeypatch, failure, told
     def fail(*_arguments):
         raise failure
 
-    monkeypatch.setattr(OptionScorer, "__call__", fail)
+    monkeypatch.setattr(PackedScorer, "__call__", fail)
     with pytest.raises(told) as caught:
         llama("x", {"q": LETTERS[1]})
     assert type(caught.value) is told
@@ -314,6 +340,7 @@ def test_failures_of_the_device_are_told_apart(llama, monkeypatch, failure, told
         ("llama-chat", {"end_token": "false"}),
         ("llama-chat", {"chat_template": "false"}),
         ("llama-chat", {"max_length": "100"}),
+        ("llama-chat", {"temperature_choice": "1.5"}),
     ],
 )
 def test_whatever_can_change_an_answer_changes_the_identity(model_directories, llama, model, options):
@@ -322,7 +349,7 @@ def test_whatever_can_change_an_answer_changes_the_identity(model_directories, l
 
 
 def test_what_changes_no_answer_keeps_the_identity(model_directories, llama):
-    options = {"device": "cpu", "option_chunk_tokens": "8"}
+    options = {"device": "cpu", "batch_tokens": "8", "window": "3"}
     assert load_engine("transformers", str(model_directories["llama-chat"]), options).identity() == llama.identity()
 
 
@@ -403,7 +430,7 @@ def test_a_gated_model_is_told(monkeypatch):
 @pytest.mark.parametrize("package", ["torch", "transformers"])
 def test_a_missing_package_is_told_with_the_command_that_installs_it(monkeypatch, package):
     monkeypatch.setitem(sys.modules, package, None)
-    monkeypatch.delitem(sys.modules, "engines.option_scoring", raising=False)
+    monkeypatch.delitem(sys.modules, "engines.packed_scoring", raising=False)
     with pytest.raises(EngineError, match=rf"needs the package '{package}'.*pip install 'di-tui\[transformers\]'"):
         load_engine("transformers", "any/model")
 
@@ -413,36 +440,164 @@ def test_the_module_imports_without_torch_and_transformers():
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
 
 
-def test_the_questions_of_a_request_share_the_beginning_of_their_prompts(model_directories, monkeypatch):
-    engine = load_engine("transformers", str(model_directories["llama-chat"]), {"device": "cpu"})
+def test_the_questions_of_a_request_share_the_beginning_of_their_prompts(llama, monkeypatch):
+    state = "A long state. " * 40
     questions = {word: {**LETTERS[1], "instructions": f"Is it {word}?"} for word in ("warm", "cold", "sweet")}
-    alone = {name: engine("s", {name: question})[0]["answers"][name] for name, question in questions.items()}
-    forward, computed = engine._scorer._forward, []
+    alone = {name: llama(state, {name: question})[0]["answers"][name] for name, question in questions.items()}
+    forward, computed = llama._model.forward, []
 
-    def counting(tokens, **arguments):
-        if "logits_to_keep" in arguments:
-            computed.append(len(tokens))
-        return forward(tokens, **arguments)
+    def counting(**given):
+        computed.append(given["input_ids"].shape[1])
+        return forward(**given)
 
-    monkeypatch.setattr(engine._scorer, "_forward", counting)
-    together = engine("s", questions)[0]["answers"]
+    monkeypatch.setattr(llama._model, "forward", counting)
+    together = llama(state, questions)[0]["answers"]
     for name, expected in alone.items():
         assert together[name]["probabilities"] == pytest.approx(expected["probabilities"], abs=1e-5)
-    assert len(computed) == 3 and max(computed[1:]) < computed[0] / 2
-    assert engine("s", questions)[0]["answers"] == together
+    llama(state, {"cold": questions["cold"]})
+    assert len(computed) == 2 and computed[0] < 2 * computed[1]
+    assert llama(state, questions)[0]["answers"] == together
 
 
 def test_a_pass_that_failed_halfway_leaves_no_trace(model_directories, monkeypatch):
-    engine = load_engine("transformers", str(model_directories["llama-chat"]), {"device": "cpu"})
-    expected = engine.log_probabilities("s", LETTERS[1])
+    engine = load_engine("transformers", str(model_directories["llama-chat"]), {"device": "cpu", "batch_tokens": "30"})
+    expected = engine.log_probabilities(*LETTERS)
+    forward, calls = engine._model.forward, []
+
+    def fail_in_the_second_pass(**given):
+        calls.append(given)
+        return 1 / 0 if len(calls) == 2 else forward(**given)
+
     with monkeypatch.context() as patch:
-        patch.setattr(engine._scorer, "_pick", lambda *_arguments: 1 / 0)
+        patch.setattr(engine._model, "forward", fail_in_the_second_pass)
         with pytest.raises(ZeroDivisionError):
-            engine._scorer(*shown(engine, "s", LETTERS[1]))
-    assert engine._scorer(*shown(engine, "s", LETTERS[1])) == pytest.approx(expected, abs=1e-5)
+            engine.log_probabilities(*LETTERS)
+    assert engine.log_probabilities(*LETTERS) == expected
 
 
-def shown(engine, state, question):
-    """Prompt and option tokens of a question."""
-    tokens = engine._rendering.tokenize(state, question)
-    return tokens.prompt, tokens.options
+def probabilities(answer: dict) -> list[float]:
+    return list(answer["probabilities"].values()) if "probabilities" in answer else [answer["noul"]]
+
+
+def as_requests(asked: list[tuple[object, dict]]) -> list[tuple[object, dict]]:
+    """Each (state, question) pair as a request, and all questions together as requests of one state each."""
+    together = [(state, {f"q{number}": question for number, (_, question) in enumerate(asked)}) for state in ("", "Also this.")]
+    return [*((state, {"q": question}) for state, question in asked), *together]
+
+
+def test_an_answer_owes_nothing_to_window_batch_or_order(model_directories):
+    requests = as_requests(HAND_MADE)
+    answers = []
+    for batch_tokens, order in ((8192, 1), (300, -1), (64, 1)):
+        engine = CausalLmEngine(str(model_directories["qwen2-chat"]), device="cpu", batch_tokens=batch_tokens)
+        groups = list(engine.answer_window(requests[::order]))
+        assert (len(groups) > 1) == (batch_tokens < 8192)
+        assert sorted(position for group in groups for position in group.positions) == list(range(len(requests)))
+        outcomes = {position: outcome for group in groups for position, outcome in zip(group.positions, group.outcomes)}
+        answers.append([outcomes[position] for position in range(len(requests))][::order])
+    engine = CausalLmEngine(str(model_directories["qwen2-chat"]), device="cpu")
+    for (state, questions), *outcomes in zip(requests, *answers, strict=True):
+        alone, _ = engine(state, questions)
+        for outcome in outcomes:
+            assert outcome.response["usage"] == alone["usage"]
+            for name, expected in alone["answers"].items():
+                given = outcome.response["answers"][name]
+                assert probabilities(given) == pytest.approx(probabilities(expected), abs=1e-5)
+
+
+def test_a_request_that_cannot_be_answered_fails_alone(llama):
+    good = {"q": LETTERS[1]}
+    too_long = {"q": {**LETTERS[1], "instructions": "word " * CONTEXT}}
+    requests = [("x", good), ("x", too_long), ("x", {"q": {"type": "odd"}}), ("y", good)]
+    outcomes = {
+        position: type(outcome)
+        for group in llama.answer_window(requests)
+        for position, outcome in zip(group.positions, group.outcomes, strict=True)
+    }
+    assert outcomes == {0: Answered, 1: Unsupported, 2: ValueError, 3: Answered}
+
+
+def out_of_memory_above(monkeypatch, tokens: int) -> list[int]:
+    """Let every pass of more tokens fail; gives the sizes of all passes."""
+    forward, sizes = PackedScorer._forward, []
+
+    def limited(scorer, layout, start, stop, *others, **named):
+        sizes.append(stop - start)
+        if stop - start > tokens:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20 GiB")
+        return forward(scorer, layout, start, stop, *others, **named)
+
+    monkeypatch.setattr(PackedScorer, "_forward", limited)
+    return sizes
+
+
+def test_out_of_memory_halves_the_batch_and_the_answers_stay(model_directories, llama, monkeypatch):
+    requests = as_requests(HAND_MADE)
+    engine = CausalLmEngine(str(model_directories["llama-chat"]), device="cpu", batch_tokens=4096)
+    sizes = out_of_memory_above(monkeypatch, 400)
+    outcomes = {}
+    for group in engine.answer_window(requests):
+        outcomes.update(zip(group.positions, group.outcomes, strict=True))
+    assert max(sizes) > 400 and engine._batch_tokens < 4096
+    monkeypatch.undo()
+    for position, (state, questions) in enumerate(requests):
+        for name, expected in llama(state, questions)[0]["answers"].items():
+            given = outcomes[position].response["answers"][name]
+            assert probabilities(given) == pytest.approx(probabilities(expected), abs=1e-5)
+
+
+def test_a_request_that_no_pass_can_hold_is_unsupported_and_the_others_are_answered(model_directories, monkeypatch):
+    engine = CausalLmEngine(str(model_directories["llama-chat"]), device="cpu")
+    forward = PackedScorer._forward
+
+    def refuse_long(scorer, layout, *others, **named):
+        if layout.new_tokens > 900:
+            raise RuntimeError("[enforce fail at alloc_cpu.cpp:127] DefaultCPUAllocator: not enough memory")
+        return forward(scorer, layout, *others, **named)
+
+    monkeypatch.setattr(PackedScorer, "_forward", refuse_long)
+    long = {**LETTERS[1], "instructions": "word " * 1000}
+    outcomes = {}
+    for group in engine.answer_window([("a", {"q": LETTERS[1]}), ("b", {"q": long}), ("c", {"q": LETTERS[1]})]):
+        outcomes.update(zip(group.positions, group.outcomes, strict=True))
+    assert [type(outcomes[position]) for position in range(3)] == [Answered, Unsupported, Answered]
+    assert str(outcomes[1]).startswith("out of device memory on cpu with a prompt of ")
+
+
+def test_a_lost_device_ends_the_window(llama, monkeypatch):
+    def fail(*_arguments, **_named):
+        raise RuntimeError("CUDA error: an illegal memory access was encountered")
+
+    monkeypatch.setattr(PackedScorer, "_forward", fail)
+    with pytest.raises(DeviceError):
+        list(llama.answer_window([("a", {"q": LETTERS[1]}), ("b", {"q": LETTERS[1]})]))
+
+
+def test_a_temperature_is_applied_once_and_to_its_type_of_question(model_directories, llama):
+    options = {"device": "cpu", "temperature": "2", "temperature_noul": "0.5"}
+    engine = load_engine("transformers", str(model_directories["llama-chat"]), options)
+    assert engine.identity()["temperature"] == {"choice": 2.0, "noul": 0.5, "score": 2.0}
+    for state, question in HAND_MADE:
+        divisor = 0.5 if question["type"] == "noul" else 2.0
+        scores = torch.tensor(llama.log_probabilities(state, question), dtype=torch.float64)
+        expected = wire.answer(question, (scores / divisor).softmax(0).tolist())
+        answer = engine(state, {"q": question})[0]["answers"]["q"]
+        for key in ("noul", "score", "probabilities"):
+            assert answer.get(key) == pytest.approx(expected.get(key), abs=1e-5)
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "Infinity", "NaN"])
+def test_a_temperature_that_is_none_is_refused(value):
+    with pytest.raises(EngineError, match="a temperature must be a number above 0"):
+        load_engine("transformers", "any/model", {"temperature_score": value})
+
+
+def test_what_is_at_work_is_told_and_defaults_are_shown(model_directories):
+    engine = CausalLmEngine(str(model_directories["llama-chat"]), device="cpu")
+    assert engine.live() == {}
+    list(engine.answer_window(as_requests(HAND_MADE)))
+    live = engine.live()
+    assert live["prompt_tokens_per_second"] > live["computed_tokens_per_second"] > 0
+    assert live["batch_size"] > 1 and live["padding_share"] == 0
+    info = engine.info()
+    assert (info["batch_tokens"], info["window"]) == (1024, 256)

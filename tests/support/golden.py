@@ -46,3 +46,12 @@ def with_answer(results: list[dict], catalog_id: int, **changes) -> tuple[list[d
     question, answer = next(iter(row["response"]["answers"].items()))
     answers = {**row["response"]["answers"], question: {**answer, **changes}}
     return bent(results, catalog_id, response={**row["response"], "answers": answers})
+
+
+def write_run(folder: Path, model: str, suite: Path) -> Path:
+    """A run directory of a golden model as this program leaves it unscored; returns it."""
+    run = folder / model
+    run.mkdir(parents=True)
+    (run / "results.jsonl").write_bytes(gzip.decompress(results_of(model).read_bytes()))
+    (run / "environment.json").write_bytes(orjson.dumps({"engine": model, "rows_path": str(suite), "edition": "0.2.1"}))
+    return run

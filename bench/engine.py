@@ -1,0 +1,215 @@
+"""Speed of the `transformers` engine: `python bench/engine.py --model DIR --suite DIR`; one Markdown table.
+
+The same rows go through the model four ways: one plain pass for every option (naive.py), one question at a time with prefix
+reuse (prefix_reuse.py), and the engine in latency and in throughput mode. The naive way is timed on the first passes only,
+and its time taken in proportion to its tokens.
+
+needed: tokens of all prompts and options with every common beginning counted once, over all requests of a row type.
+padding: tokens computed that belong to no sequence; all ways compute one row at a time or pack, so there is none.
+share: floating-point operations of the needed tokens (attention and the needed rows of logits included) a second, over those
+of a large matrix product, the mean of right before and after. On a machine with other load, `--cpu-time` counts the process's
+time on one thread in place of the clock.
+"""
+
+import argparse
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "bench")]
+
+from prefix_reuse import PrefixReuse  # noqa: E402
+
+from engines.rendering import TokenizedQuestion  # noqa: E402
+
+HEADER = (
+    "| rows | way | requests | requests/s | to prefix reuse | computed/needed | padding | share | peak MiB |\n"
+    "|---|---|---:|---:|---:|---:|---:|---:|---:|"
+)
+MATRIX, PRODUCTS = 2048, 4
+KINDS = {"BBH": 58, "MuSR": 32, "BANKING77": 4, "ContractNLI": 11, "SATA": 33, "Home appliance": 9}
+
+
+@dataclass(frozen=True)
+class Work:
+    """What one row type needs at least: tokens, and floating-point operations."""
+
+    tokens: int
+    operations: float
+
+
+def needed(model, prefix: list[int], tokenized: list) -> Work:
+    """2 operations a weight and token; 4 a channel, key and token in attention; the head only where something is predicted."""
+    from engines.packing import Layout
+
+    layout = Layout(prefix)
+    for tokens in sorted(tokenized, key=lambda tokens: tokens.prompt):
+        layout.add(tokens.prompt, tokens.options)
+    config = model.config.get_text_config()
+    head = model.get_output_embeddings().weight.numel()
+    body = sum(weight.numel() for name, weight in model.named_parameters() if weight.ndim > 1 and "embed" not in name)
+    body -= head if not config.tie_word_embeddings else 0
+    size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    channels = config.num_hidden_layers * config.num_attention_heads * size
+    keys = sum(position + 1 for position in layout.forest.positions[layout.forest.prefix_length :])
+    predicted = len({reader.index for reader in layout.readers})
+    operations = 2.0 * body * layout.new_tokens + 4.0 * channels * keys + 2.0 * head * predicted
+    return Work(layout.new_tokens, operations)
+
+
+def matrix_seconds(model, clock: Callable[[], float]) -> float:
+    """Mean seconds of a product of two large square matrices in the model's dtype on its device, over 2 * MATRIX^3 operations."""
+    import torch
+
+    scale = 4 if model.device.type == "cuda" else 1
+    left, right = (torch.randn(scale * MATRIX, scale * MATRIX, device=model.device, dtype=model.dtype) for _ in range(2))
+    (left @ right).sum().item()
+    began = clock()
+    for _ in range(PRODUCTS):
+        (left @ right).sum().item()
+    return (clock() - began) / PRODUCTS / scale**3
+
+
+class Ways:
+    """The ways to answer a list of requests; each gives how many tokens it computed, and how many it would for all of them."""
+
+    def __init__(self, engine, model, naive_tokens: int):
+        self.engine, self.model, self.naive_tokens = engine, model, naive_tokens
+        self.computed = 0
+        forward = engine._model.forward
+
+        def counting(**given):
+            self.computed += given["input_ids"].numel()
+            return forward(**given)
+
+        engine._model.forward = counting
+
+    def naive(self, requests: list, tokenized: list) -> tuple[int, int]:
+        """The first questions and options only, as far as `naive_tokens` go."""
+        import naive
+
+        computed = 0
+        for tokens in tokenized:
+            fitting = max((self.naive_tokens - computed) // (len(tokens.prompt) + 1), 0)
+            part = TokenizedQuestion(tokens.prompt, tokens.options[: fitting or int(not computed)])
+            naive.log_probabilities(self.model, part)
+            computed += naive.token_count(part)
+        return computed, sum(map(naive.token_count, tokenized))
+
+    def reuse(self, requests: list, tokenized: list) -> tuple[int, int]:
+        score = PrefixReuse(self.model)
+        for tokens in tokenized:
+            score(tokens)
+        return score.computed, score.computed
+
+    def latency(self, requests: list, tokenized: list) -> tuple[int, int]:
+        return self._windows(requests, 1)
+
+    def throughput(self, requests: list, tokenized: list) -> tuple[int, int]:
+        return self._windows(requests, self.engine.window)
+
+    def _windows(self, requests: list, size: int) -> tuple[int, int]:
+        self.computed = 0
+        for start in range(0, len(requests), size):
+            window = [(request.state, request.questions) for request in requests[start : start + size]]
+            for group in self.engine.answer_window(window):
+                for outcome in group.outcomes:
+                    if isinstance(outcome, Exception):
+                        raise outcome
+        return self.computed, self.computed
+
+
+def peak_mib(model) -> float:
+    import torch
+
+    if model.device.type == "cuda":
+        return torch.cuda.max_memory_allocated() / 2**20
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def choose(suites: list, engine, number: int, budget: int) -> Iterator[tuple[str, list]]:
+    """(row type, requests): up to `number` of each benchmark and as many of the longest states, within a budget of tokens."""
+    rows: dict[str, list] = {kind: [] for kind in KINDS}
+    for suite in suites:
+        for request in suite.rows():
+            for kind, catalog_id in KINDS.items():
+                if request.catalog_id == catalog_id:
+                    rows[kind].append(request)
+    longest = sorted((one for own in rows.values() for one in own), key=lambda one: -one.evaluation["proxy_tokens"])
+    rows["long state"] = [one for one in longest if len(one.questions) == 1][:number]
+    for kind, own in rows.items():
+        chosen, tokens = [], 0
+        for request in islice(own, number):
+            chosen.append(request)
+            tokens += request.evaluation["proxy_tokens"]
+            if tokens > budget:
+                break
+        if chosen:
+            yield kind, chosen
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--model", required=True, help="model directory")
+    parser.add_argument("--suite", type=Path, required=True, action="append", help="suite directory; repeat for more")
+    parser.add_argument("--requests", type=int, default=64, help="of each row type, at most")
+    parser.add_argument("--tokens", type=int, default=20_000, help="proxy tokens of each row type, about")
+    parser.add_argument("--ways", nargs="*", default=["naive", "reuse", "latency", "throughput"])
+    parser.add_argument("--kinds", nargs="*", help="only these row types")
+    parser.add_argument("--naive-tokens", type=int, default=8_000, help="after how many tokens the naive way is stopped")
+    parser.add_argument("--layers", type=int, help="keep only so many layers, for a quick look")
+    parser.add_argument("--cpu-time", action="store_true", help="one thread, and the process's time in place of the clock")
+    parser.add_argument("--option", action="append", default=[], help="engine option NAME=VALUE")
+    given = parser.parse_args()
+
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    from engines.base import load_engine
+    from suite_builder.suite import Suite
+
+    if given.cpu_time:
+        torch.set_num_threads(1)
+    clock = time.process_time if given.cpu_time else time.perf_counter
+    engine = load_engine("transformers", given.model, dict(option.split("=", 1) for option in given.option))
+    model = AutoModelForCausalLM.from_pretrained(given.model, dtype=engine._dtype, device_map=str(engine._device)).eval()
+    for one in (model, engine._model):
+        if given.layers:
+            one.model.layers = one.model.layers[: given.layers]
+            one.config.num_hidden_layers = given.layers
+    prefix = engine._rendering.beginning()
+    engine._scorer.keep(prefix)
+    engine.warm_up()
+    ways = Ways(engine, model, given.naive_tokens)
+    print(HEADER)
+    for kind, requests in choose([Suite.open(path) for path in given.suite], engine, given.requests, given.tokens):
+        if given.kinds and kind not in given.kinds:
+            continue
+        tokenized = [
+            engine._rendering.tokenize(request.state, question) for request in requests for question in request.questions.values()
+        ]
+        work = needed(model, prefix, tokenized)
+        rates: dict[str, float] = {}
+        for way in given.ways:
+            before = matrix_seconds(model, clock)
+            began = clock()
+            computed, in_all = getattr(ways, way)(requests, tokenized)
+            seconds = (clock() - began) * in_all / computed
+            peak_rate = 2 * MATRIX**3 / ((before + matrix_seconds(model, clock)) / 2)
+            rates[way] = len(requests) / seconds
+            ratio = f"{rates[way] / rates['reuse']:.2f}" if "reuse" in rates else ""
+            share = work.operations / seconds / peak_rate
+            print(
+                f"| {kind} | {way} | {len(requests)} | {rates[way]:.3g} | {ratio} | {in_all / work.tokens:.2f} "
+                f"| 0 % | {share:.0%} | {peak_mib(model):,.0f} |",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
