@@ -1,5 +1,6 @@
 """The Textual app: themes, the screens' order, help and command palette. What a screen shows is its own matter."""
 
+import gc
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
@@ -75,6 +76,8 @@ class DiTui(App[None]):
         return MonitorScreen(self.watched, self.job) if self.watched else HomeScreen(self.folder)
 
     def on_mount(self) -> None:
+        # Modules and styles live to the end; without them a full collection of garbage holds up the screen much less.
+        gc.freeze()
         if self.job:
             self.attend(self.job, f"The job in {self.job.log.parent}")
         self.set_interval(SECONDS_BETWEEN_LOOKS, self._look_after_jobs)

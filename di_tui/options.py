@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-Edition = Annotated[str | None, typer.Option("--edition", help="Edition: 0.1, 0.2 or 0.2.1 (default).")]
+Edition = Annotated[str | None, typer.Option("--edition", help="Edition: 0.1, 0.2, 0.2.1 (default) or 0.3.")]
 SuiteDir = Annotated[Path | None, typer.Option("--suite-dir", help="Suite directory; by default that of the edition.")]
 Rows = Annotated[Path | None, typer.Option("--rows", help="A loose rows file, such as a sample, instead of a suite.")]
 Work = Annotated[Path, typer.Option("--work", help="Where sources and intermediate files are kept.")]

@@ -11,7 +11,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import MsgspecError, Struct, convert
+from msgspec.json import Decoder
 
 from di_tui.line_tail import LineTail
 from di_tui.liveness import Writer, writer_of
@@ -19,7 +22,7 @@ from di_tui.monitor import Monitor, Snapshot
 from di_tui.run_list import GONE
 from engines import events
 from engines.control import COMMANDS
-from engines.results import ResultsError, read_result
+from engines.results import STATUSES, ResultsError, read_result
 from engines.run_dir import RunDir, RunError, read_json
 from suite_builder.errors import SuiteError
 
@@ -27,11 +30,30 @@ if TYPE_CHECKING:
     from di_tui.run_plan import RunRows
     from di_tui.running_score import RunningScore
 
-SECONDS_BETWEEN_LOOKS = 0.2
+SECONDS_BETWEEN_LOOKS = 0.25
 # A pause after each chunk lets the thread that draws take its turn.
 SECONDS_BETWEEN_CHUNKS = 0.001
 KEPT_ERRORS = 200
 ENDED = ("complete", "limited", "interrupted", "failed")
+
+
+class _Result(Struct, gc=False):
+    """What is read of a result row; the rest of its line makes no objects."""
+
+    run_id: str
+    catalog_id: int
+    dataset: str
+    status: Literal[STATUSES]
+    completed_utc: str
+    total_wall_ms: float
+    proxy_tokens: float | None = None
+    response: Any = None
+    error: str | None = None
+    exception: str | None = None
+    traceback: str | None = None
+
+
+_decode = Decoder(_Result).decode
 
 
 @dataclass(frozen=True)
@@ -240,24 +262,25 @@ class RunFollower:
         if anew:
             self._restart(self._tail)
             self._begin()
+        results = self.run_dir.results
         for line in lines:
             if line and not line.isspace():
-                self._take(line)
+                self._take(line, results)
         return more
 
-    def _take(self, line: bytes) -> None:
+    def _take(self, line: bytes, results: Path) -> None:
         try:
-            row = read_result(line, self.run_dir.results, 0)
-            answer, completed = _answer(row), _seconds(row["completed_utc"])
-        except (ResultsError, KeyError, TypeError, ValueError):
+            row = _read(line, results)
+            answer, completed = _answer(row), _seconds(row.completed_utc)
+        except (ResultsError, MsgspecError, ValueError):
             self._skipped += 1
             return
         if answer.catalog_id not in self._known:
             self._known.add(answer.catalog_id)
-            self._monitor.plan([events.BenchmarkPlan(answer.catalog_id, row["dataset"], 0, 0, 0, 0)])
+            self._monitor.plan([events.BenchmarkPlan(answer.catalog_id, row.dataset, 0, 0, 0, 0)])
         if earlier := self._latest.get(answer.run_id):
             self._take_back(answer.run_id, *earlier)
-        judged = self._judge(answer.run_id, answer.catalog_id, row.get("response"))
+        judged = self._judge(answer.run_id, answer.catalog_id, row.response)
         self._latest[answer.run_id] = (answer.catalog_id, answer.status, answer.proxy_tokens, *judged)
         self._monitor.take(answer, completed)
         if answer.status == "error":
@@ -270,14 +293,10 @@ class RunFollower:
         if self._score:
             self._score.add(catalog_id, -right, -asked)
 
-    def _keep_error(self, row: dict[str, Any]) -> None:
-        self._errors[row["run_id"]] = RequestError(
-            row["run_id"],
-            row["dataset"],
-            row["completed_utc"],
-            row.get("exception") or "error",
-            row.get("error") or "",
-            row.get("traceback") or row.get("error") or "",
+    def _keep_error(self, row: _Result) -> None:
+        message = row.error or ""
+        self._errors[row.run_id] = RequestError(
+            row.run_id, row.dataset, row.completed_utc, row.exception or "error", message, row.traceback or message
         )
         if len(self._errors) > KEPT_ERRORS:
             del self._errors[next(iter(self._errors))]
@@ -332,14 +351,24 @@ def _read_object(path: Path) -> dict[str, Any]:
     return content or {}
 
 
-def _answer(row: dict[str, Any]) -> events.Answer:
+def _read(line: bytes, path: Path) -> _Result:
     """Raises:
-    KeyError, TypeError, ValueError: the row lacks what is counted, or it is no number.
+    ResultsError, MsgspecError: the line is not a result row, or lacks what is counted.
     """
-    wall_ms, tokens = row["total_wall_ms"], row.get("proxy_tokens") or 0
-    if not math.isfinite(wall_ms) or not math.isfinite(tokens):
-        raise ValueError(f"total_wall_ms is {wall_ms}, proxy_tokens {tokens}")
-    return events.Answer(row["run_id"], row["catalog_id"], row["status"], wall_ms, tokens, row.get("error"))
+    try:
+        return _decode(line)
+    except MsgspecError:
+        return convert(read_result(line, path, 0), _Result)
+
+
+def _answer(row: _Result) -> events.Answer:
+    """Raises:
+    ValueError: what is counted is no number.
+    """
+    tokens = row.proxy_tokens or 0
+    if not math.isfinite(row.total_wall_ms) or not math.isfinite(tokens):
+        raise ValueError(f"total_wall_ms is {row.total_wall_ms}, proxy_tokens {tokens}")
+    return events.Answer(row.run_id, row.catalog_id, row.status, row.total_wall_ms, tokens, row.error)
 
 
 def _seconds(iso_time: str) -> float:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 SCORES, SUMMARY = "scores.json", "benchmark-summary.json"
 CASES = "cases.parquet"  # written by this program only
-NEWEST_KEY = "calibration"  # what scores.json has had since its last change
+NEWEST_KEY = "latency_mode"  # what scores.json has had since its last change
 SECONDS_BETWEEN_LOOKS = 0.05
 # What opening and reading a run may raise; each message is one line for a person.
 PROBLEMS = (ResultsError, RunError, ScoreError, SuiteError)
@@ -110,7 +110,10 @@ class ScoredRun:
         from scoring.loading import load
 
         _let_processes_start()
-        return load(self.suite, self.results, self.edition)
+        cases = load(self.suite, self.results, self.edition)
+        # What was read stays: garbage collection leaves it out, as each full pass over it would hold up the screen.
+        gc.freeze()
+        return cases
 
     @property
     def cases(self) -> "Cases":
@@ -159,8 +162,6 @@ class ScoredRun:
         if run_ids:
             self.row(run_ids[0])
             self.result(run_ids[0])
-        # What was read stays: garbage collection leaves it out, as each full pass over it would hold up the screen.
-        gc.freeze()
 
     def row(self, run_id: str) -> Request:
         """The request with that run id.

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from engines.run_dir import RunDir, read_json
 from scoring import calibration, case_table, documents, index, stats
 from scoring.answers import PENDING
 from scoring.cases import Cases, Problem, Sheet
@@ -84,6 +85,8 @@ def score(
             written = background.submit(case_table.write, table, cases, results)
             scores = _score(suite, rules, cases, compared, engine_name, emit, draws)
             written.result()
+        mode = (read_json(RunDir(results.parent).environment) or {}).get("mode")
+        scores.scores["latency_mode"] = mode or "unknown"
         _write(out, scores)
     except OSError as error:
         reason = error.strerror or error

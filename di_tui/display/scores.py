@@ -138,5 +138,6 @@ def bar(share: float | None) -> str:
 def _footer(document: dict[str, Any]) -> str:
     counts = ", ".join(f"{count:,} {status}" for status, count in document["counts"].items()) or "no results"
     times = document["latency_ms"]
-    return f"{counts}; latency median {latency(times['median'])}, p95 {latency(times['p95'])}"
+    batched = " (batched)" if document.get("latency_mode") == "batched" else ""
+    return f"{counts}; latency{batched} median {latency(times['median'])}, p95 {latency(times['p95'])}"
 

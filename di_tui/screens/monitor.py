@@ -27,7 +27,7 @@ from engines.run_dir import RunDir, RunError
 if TYPE_CHECKING:
     from di_tui.job import Job
 
-SECONDS_BETWEEN_LOOKS = 0.2
+SECONDS_BETWEEN_LOOKS = 0.25
 SILENCE = 15.0
 # Exit codes of a run that came to its end, with or without requests that failed.
 DONE = (0, 3)

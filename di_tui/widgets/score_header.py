@@ -63,6 +63,8 @@ def _latency(run: ScoredRun) -> Iterator[Text]:
     times = run.scores["latency_ms"] | {"p80": run.p80_ms}
     for name in ("median", "mean", "p80", "p95"):
         yield _fact(name, latency(times[name]))
+    if run.scores.get("latency_mode") == "batched":
+        yield Text("of batches, not of single requests", style="muted")
     if any((times[name] or 0.0) > SLOW_MS for name in ("median", "mean", "p80")):
         yield Text(GUIDE, style="warning")
 

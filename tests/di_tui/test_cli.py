@@ -132,10 +132,11 @@ def test_a_missing_suite_says_how_to_make_one(di_tui, tmp_path):
 
 def test_a_second_writer_is_refused(di_tui, make_rows_file, tmp_path):
     rows, out = make_rows_file(), tmp_path / "run"
-    first = start("run", *SLOW, "--rows", rows, "--out", out)
+    slower = ("--engine", "faulty_engines:Steady", "--option", "seconds=1")
+    first = start("run", *slower, "--rows", rows, "--out", out)
     try:
         wait_for_results(out)
-        second = di_tui("run", *SLOW, "--rows", rows, "--out", out)
+        second = di_tui("run", *slower, "--rows", rows, "--out", out)
         assert f"is being written by process {first.pid} on" in failure(second)
     finally:
         first.kill()

@@ -411,6 +411,13 @@ def test_intervals_hold_their_value_and_stand_beside_it(suite, tmp_path):
         assert own["interval"]["raw"][0] <= own["index_raw"] <= own["interval"]["raw"][1]
 
 
+def test_scores_say_whether_latencies_are_those_of_batches(suite, tmp_path):
+    results = shutil.copy(results_of("gappy"), tmp_path / "results.jsonl.gz")
+    assert score(suite, results, tmp_path, "x", draws=0).scores["latency_mode"] == "unknown"
+    (tmp_path / "environment.json").write_text('{"mode": "batched"}')
+    assert score(suite, results, tmp_path, "x", draws=0).scores["latency_mode"] == "batched"
+
+
 def test_no_draws_give_no_intervals(suite, tmp_path):
     assert "interval" not in score(suite, RESULTS, tmp_path, "x", draws=0).scores
 
