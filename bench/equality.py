@@ -17,7 +17,7 @@ from itertools import count, islice
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "bench")]
+sys.path[:0] = [str(ROOT), str(ROOT / "bench"), str(ROOT / "tests" / "support")]
 
 HEADER = "| model | benchmark | requests | options | naive tokens | largest difference |\n|---|---|---:|---:|---:|---:|"
 SMALL_BATCH = 256
@@ -84,7 +84,7 @@ def compare(directory: Path, requests: list, number: int, budget: int, naive_dty
 
 def models(given_model: Path | None, requests: list, folder: Path) -> Iterator[tuple[str, Path, str]]:
     """(name, directory, dtype of the naive passes) of the models to compare."""
-    import random_models
+    import tiny_models
 
     from engines import rendering
 
@@ -92,10 +92,10 @@ def models(given_model: Path | None, requests: list, folder: Path) -> Iterator[t
         yield given_model.resolve().name, given_model, "float64"
         return
     texts = [rendering.plain_text(one.state, question) for one in requests[:500] for question in one.questions.values()]
-    for kind, template in (("chat", random_models.CHAT_TEMPLATE), ("plain", None)):
-        tokenizer = random_models.train_tokenizer(texts, template, 2000)
-        for name in random_models.ARCHITECTURES:
-            yield f"{name}, {kind}", random_models.save(folder / f"{name}-{kind}", name, tokenizer), "float32"
+    for kind, template in (("chat", tiny_models.CHAT_TEMPLATE), ("plain", None)):
+        tokenizer = tiny_models.train_tokenizer(texts, template, 2000)
+        for name in tiny_models.ARCHITECTURES:
+            yield f"{name}, {kind}", tiny_models.save_model(folder / f"{name}-{kind}", name, tokenizer), "float32"
 
 
 def main() -> None:

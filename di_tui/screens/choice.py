@@ -1,13 +1,17 @@
 """Asks for one of a few ways to go on."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
+
+if TYPE_CHECKING:
+    from di_tui.job import Job
 
 
 class ChoiceScreen(ModalScreen[str | None]):
@@ -33,3 +37,19 @@ class ChoiceScreen(ModalScreen[str | None]):
         if way:
             event.stop()
             self.dismiss(way)
+
+
+def ask_and_leave(app: App, job: "Job", question: str, ways: Mapping[str, str], go: Callable[[], None]) -> None:
+    """Ask what is to become of a job that still goes, then go, or stay.
+
+    Args:
+        ways: `leave` leaves it running, `stop` stops it; any other way stays.
+    """
+
+    def decided(way: str | None) -> None:
+        if way == "stop":
+            job.stop()
+        if way in ("leave", "stop"):
+            go()
+
+    app.push_screen(ChoiceScreen(question, ways), decided)

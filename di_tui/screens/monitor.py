@@ -14,7 +14,7 @@ from textual.widgets import Static
 from di_tui.display.run import duration
 from di_tui.run_follower import FollowedRun, RequestError, RunFollower
 from di_tui.screens.base import WorkScreen
-from di_tui.screens.choice import ChoiceScreen
+from di_tui.screens.choice import ChoiceScreen, ask_and_leave
 from di_tui.screens.text import TextScreen
 from di_tui.shapes import phase_mark
 from di_tui.widgets.benchmark_rows import COLUMNS, benchmark_rows
@@ -201,14 +201,7 @@ class MonitorScreen(WorkScreen):
         if not (self.job and self.job.code is None):
             go()
             return
-
-        def decided(way: str | None) -> None:
-            if way == "stop":
-                self.job.stop()
-            if way in ("leave", "stop"):
-                go()
-
-        self.app.push_screen(ChoiceScreen("This run is still going.", LEAVE), decided)
+        ask_and_leave(self.app, self.job, "This run is still going.", LEAVE, go)
 
 
 def _error_cells(error: RequestError) -> dict[str, Text | str]:

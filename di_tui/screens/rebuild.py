@@ -13,7 +13,7 @@ from di_tui.job import Job
 from di_tui.rebuild_follower import ENDED, GONE, RebuildFollower
 from di_tui.rebuild_state import BenchmarkState, Rebuild
 from di_tui.screens.base import WorkScreen
-from di_tui.screens.choice import ChoiceScreen
+from di_tui.screens.choice import ChoiceScreen, ask_and_leave
 from di_tui.shapes import phase_mark
 from di_tui.widgets.rebuild_header import header
 from di_tui.widgets.rebuild_rows import COLUMNS, rebuild_rows
@@ -215,11 +215,4 @@ class RebuildScreen(WorkScreen):
         if not (self.job and self.job.code is None) or self.rebuild.phase in ENDED and not self.starting:
             go()
             return
-
-        def decided(way: str | None) -> None:
-            if way == "stop":
-                self.job.stop()
-            if way in ("leave", "stop"):
-                go()
-
-        self.app.push_screen(ChoiceScreen("This rebuild is still going.", LEAVE), decided)
+        ask_and_leave(self.app, self.job, "This rebuild is still going.", LEAVE, go)

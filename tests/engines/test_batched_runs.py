@@ -5,7 +5,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -14,16 +13,14 @@ from pathlib import Path
 import orjson
 import pytest
 import torch
-from suites import DI_TUI, ENVIRONMENT, ROOT, make_row, read_final_results
+from suites import DI_TUI, ENVIRONMENT, make_row, read_final_results
+from tiny_models import CHAT_TEMPLATE, save_model, train_tokenizer
 
 from engines.rendering import plain_text
 from engines.run_dir import RunDir, read_json
 from engines.runner import RunSettings, run
 from scoring.report import score
 from suite_builder.suite import Suite
-
-sys.path.append(str(ROOT / "bench"))
-import random_models  # noqa: E402
 
 # Models this small lose more by waiting for a second thread than it computes.
 ONE_THREAD = {**ENVIRONMENT, "OMP_NUM_THREADS": "1"}
@@ -42,8 +39,8 @@ def one_thread() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def model(tmp_path_factory) -> Path:
     row = make_row(41, 0)
-    tokenizer = random_models.train_tokenizer([plain_text(row["state"], row["questions"]["q1"])], random_models.CHAT_TEMPLATE)
-    return random_models.save(tmp_path_factory.mktemp("model"), "qwen2", tokenizer)
+    tokenizer = train_tokenizer([plain_text(row["state"], row["questions"]["q1"])], CHAT_TEMPLATE)
+    return save_model(tmp_path_factory.mktemp("model"), "qwen2", tokenizer)
 
 
 @pytest.fixture

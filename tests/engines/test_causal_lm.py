@@ -10,16 +10,14 @@ from types import SimpleNamespace
 import pytest
 import torch
 from recipe_sources import real_files
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from tiny_models import ARCHITECTURES, CHAT_TEMPLATE, CONTEXT, SHAPE, save_model, train_tokenizer
 from transformers import (
     AutoModelForCausalLM,
     AutoTokenizer,
     Gemma2Config,
     GPT2Config,
-    LlamaConfig,
     MambaConfig,
     MistralConfig,
-    PreTrainedTokenizerFast,
     Qwen2Config,
 )
 
@@ -37,23 +35,6 @@ import equality  # noqa: E402
 import naive  # noqa: E402
 
 TOLERANCE = 1e-4
-CONTEXT = 8192
-# A wide initialisation: with the usual one every token is about as likely as any other, and no mistake would show.
-SHAPE = {
-    "hidden_size": 48,
-    "intermediate_size": 96,
-    "num_hidden_layers": 3,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "initializer_range": 0.3,
-    "max_position_embeddings": CONTEXT,
-}
-CONFIGS = {"llama": LlamaConfig, "qwen2": Qwen2Config}
-CHAT_TEMPLATE = (
-    "{% for message in messages %}<|start|>{{ message.role }}\n{{ message.content }}<|end|>\n{% endfor %}"
-    "{% if add_generation_prompt %}<|start|>assistant\n{% endif %}"
-)
-
 PREFIX_KEYS = {f"option_{number}": f"intent {number}" for number in range(77)}
 
 
@@ -84,26 +65,6 @@ HAND_MADE: list[tuple[object, dict]] = [
 ]
 
 
-def train_tokenizer(chat_template: str | None) -> PreTrainedTokenizerFast:
-    """Byte-level BPE that splits digits, trained on the rendering itself."""
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
-    )
-    tokenizer.decoder = decoders.ByteLevel()
-    texts = [rendering.plain_text(state, question) for state, question in HAND_MADE]
-    trainer = trainers.BpeTrainer(
-        vocab_size=500,
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        special_tokens=["<|end|>"],
-        show_progress=False,
-    )
-    tokenizer.train_from_iterator(texts, trainer)
-    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|end|>", extra_special_tokens=["<|start|>"])
-    fast.chat_template = chat_template
-    return fast
-
-
 @pytest.fixture(scope="module", autouse=True)
 def one_thread() -> Iterator[None]:
     """Models this small lose more by waiting for a second thread than it computes."""
@@ -118,13 +79,10 @@ def model_directories(tmp_path_factory) -> dict[str, Path]:
     """`llama-chat`, `llama-plain`, `qwen2-chat`, `qwen2-plain`: saved models of random weights."""
     directories = {}
     for kind, template in (("chat", CHAT_TEMPLATE), ("plain", None)):
-        tokenizer = train_tokenizer(template)
-        for name, config in CONFIGS.items():
-            torch.manual_seed(0)
-            directory = tmp_path_factory.mktemp("models") / f"{name}-{kind}"
-            AutoModelForCausalLM.from_config(config(vocab_size=len(tokenizer), **SHAPE)).save_pretrained(directory)
-            tokenizer.save_pretrained(directory)
-            directories[directory.name] = directory
+        tokenizer = train_tokenizer([rendering.plain_text(*asked) for asked in HAND_MADE], template)
+        for name in ARCHITECTURES:
+            folder = tmp_path_factory.mktemp("models") / f"{name}-{kind}"
+            directories[folder.name] = save_model(folder, name, tokenizer)
     return directories
 
 
