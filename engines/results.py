@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from suite_builder.rows import Request
 
 STATUSES = ("ok", "unsupported", "abstained", "error")
 SECONDS_BETWEEN_SYNCS = 1.0
+BLOCK = 1 << 21
 READ_AHEAD = 1 << 20
 
 
@@ -153,7 +155,12 @@ def _malformed(path: Path | str, number: int, problem: ValueError) -> ResultsErr
 
 
 def result_lines(path: Path | str, start: int = 0, stop: int | None = None) -> Iterator[tuple[int, bytes]]:
-    """Complete lines that are not blank, each with the byte that it begins at (of the unpacked content).
+    """The lines of `result_blocks`, one by one."""
+    return chain.from_iterable(result_blocks(path, start, stop))
+
+
+def result_blocks(path: Path | str, start: int = 0, stop: int | None = None) -> Iterator[list[tuple[int, bytes]]]:
+    """Complete lines that are not blank, each with the byte that it begins at (of the unpacked content), many at a time.
 
     Args:
         start, stop: only lines that begin in this range of bytes, to read a plain file in parts.
@@ -167,12 +174,11 @@ def result_lines(path: Path | str, start: int = 0, stop: int | None = None) -> I
             # From one byte before `start`: a line that begins earlier belongs to the part before, and is skipped.
             stream.seek(max(start - 1, 0))
             position = start + len(stream.readline()) - 1 if start else 0
-            for line in stream:
-                if stop is not None and position >= stop:
-                    return
-                if line.endswith(b"\n") and not line.isspace():
-                    yield position, line
-                position += len(line)
+            while (stop is None or position < stop) and (lines := stream.readlines(BLOCK)):
+                *places, position = accumulate(map(len, lines), initial=position)
+                block = zip(places, lines, strict=True)
+                whole = [(place, line) for place, line in block if line.endswith(b"\n") and not line.isspace()]
+                yield whole if stop is None or position <= stop else [pair for pair in whole if pair[0] < stop]
     except FileNotFoundError:
         raise ResultsError(f"no results in {path}; start a run with `di-tui run`") from None
     except (OSError, EOFError, zlib.error) as error:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain, compress, repeat
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import orjson
@@ -56,22 +56,33 @@ class Result(Struct, gc=False):
 
 
 class _GoodResult(Result, gc=False):
+    status: Literal[RESULT_STATUSES]
     response: Response | None = None
 
 
 _decode = json.Decoder(_GoodResult).decode
 
 
+def decode_all(lines: Sequence[tuple[int, bytes]], path: Path) -> list[Result]:
+    """Result rows, each with the byte of the file that it begins at.
+
+    Raises:
+        ResultsError: a line is not a result row.
+    """
+    try:
+        return [_decode(line) for _position, line in lines]
+    except MsgspecError:
+        return [decode(line, path, position) for position, line in lines]
+
+
 def decode(line: bytes, path: Path, position: int) -> Result:
-    """One result row, at a byte of a file.
+    """One of them.
 
     Raises:
         ResultsError: the line is not a result row.
     """
     try:
-        result = _decode(line)
-        if result.status in RESULT_STATUSES:
-            return result
+        return _decode(line)
     except MsgspecError:
         pass
     row = read_result(line, path, position)

@@ -227,7 +227,7 @@ def _block(rule: Rule, questions: str, gold_text: str, scoring_text: str) -> _Bl
     )
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=8192)
 def _form(text: str) -> Form:
     questions = orjson.loads(text)
     return Form(

@@ -1,18 +1,17 @@
 """The answers of a results file: large files are read in parts by all cores."""
 
 from collections.abc import Callable, Collection
-from itertools import islice, pairwise
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
-from engines.results import result_lines
+from engines.results import result_blocks
 from scoring.answers import ERROR, PROBABILITIES, Answers
-from scoring.decoding import Fields, Key, Part, Reader, decode
+from scoring.decoding import Fields, Key, Part, Reader, decode_all
 from scoring.gold import Gold
 from scoring.processes import Helpers
 
-RESULTS_A_STEP = 1000
 # How much more this process reads, as a share of a part: the helpers have to be told the rows first.
 HEAD_START = 0.25
 
@@ -52,10 +51,10 @@ def read_answers(
 def _read_part(
     path: Path, start: int, stop: int | None, key: Key, emit: Callable[[int], None] = lambda _lines: None
 ) -> Part:
-    lines, reader = result_lines(path, start, stop), Reader(key)
-    while batch := [decode(line, path, position) for position, line in islice(lines, RESULTS_A_STEP)]:
-        reader.read(batch)
-        emit(len(batch))
+    reader = Reader(key)
+    for block in result_blocks(path, start, stop):
+        reader.read(decode_all(block, path))
+        emit(len(block))
     return reader.part()
 
 
