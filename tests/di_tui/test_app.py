@@ -82,7 +82,7 @@ async def test_home_without_runs_says_how_to_start_one_and_sees_it_come(finished
 
 
 async def test_a_live_run_is_watched_paused_resumed_and_stopped_by_keys(begin_run, until, screen_text):
-    path = begin_run(seconds="0.15")
+    path = begin_run(seconds="0.5")
     await _exists(RunDir(path).status)
     app = DiTui(watched=path)
     async with app.run_test(size=SIZE, notifications=True) as pilot:
@@ -170,8 +170,8 @@ async def test_a_killed_writer_is_told(make_rows_file, tmp_path, until, screen_t
         process.send_signal(signal.SIGKILL)
         process.wait()
         await until(pilot, lambda: "× writer gone" in screen_text(app))
-        text = " ".join(screen_text(app).split())
-        assert f"process {process.pid} is gone" in text and "the same command goes on from there" in text
+        await until(pilot, lambda: f"process {process.pid} is gone" in " ".join(screen_text(app).split()))
+        assert "the same command goes on from there" in " ".join(screen_text(app).split())
         assert app.screen.run.progress.done == RunDir(path).results.read_bytes().count(b"\n")
 
 
