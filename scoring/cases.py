@@ -243,7 +243,7 @@ class Sheet:
     @cached_property
     def tracks(self) -> list[str]:
         track = self.cases.gold.columns.track
-        return [track[position] for position in self.positions]
+        return np.array(track.values, object)[track.codes[self.positions]].tolist()
 
     @cached_property
     def status(self) -> np.ndarray:
@@ -262,11 +262,11 @@ class Sheet:
     @property
     def blocks(self) -> list[dict]:
         """Scoring block by request."""
-        return [self.cases.gold.scoring(position) for position in self.positions]
+        return self.cases.gold.scorings(self.positions)
 
     def facts(self, name: str) -> list:
         """A grouping fact by request, None where a row has none."""
-        return [self.cases.gold.facts(position).get(name) for position in self.positions]
+        return [facts.get(name) for facts in self.cases.gold.facts(self.positions)]
 
     # By field
 

@@ -56,7 +56,7 @@ class Gold:
     options: np.ndarray
     gold: np.ndarray
     yes: np.ndarray
-    _parsed: dict[tuple[str, int], Any] = field(default_factory=dict)
+    _parsed: dict[str, dict[int, Any]] = field(default_factory=dict)
 
     @classmethod
     def read(cls, suite: Suite, rule_of: Callable[[int], Rule], helpers: Helpers = Helpers()) -> "Gold":
@@ -175,18 +175,23 @@ class Gold:
 
     def scoring(self, position: int) -> dict:
         """The scoring block of a request, empty without one."""
-        return self._parse("scoring_json", position) or {}
+        return self.scorings(np.array([position]))[0]
 
-    def facts(self, position: int) -> dict:
-        """The grouping facts of a request."""
-        return self._parse("facts_json", position)
+    def scorings(self, positions: np.ndarray) -> list[dict]:
+        """The scoring blocks of requests."""
+        return [block or {} for block in self._parsed_texts("scoring_json", positions)]
 
-    def _parse(self, name: str, position: int) -> Any:
+    def facts(self, positions: np.ndarray) -> list[dict]:
+        """The grouping facts of requests."""
+        return self._parsed_texts("facts_json", positions)
+
+    def _parsed_texts(self, name: str, positions: np.ndarray) -> list[Any]:
+        """What the texts of a column say, each distinct one parsed once."""
         column: Coded = getattr(self.columns, name)
-        code = column.codes[position]
-        if (name, code) not in self._parsed:
-            self._parsed[name, code] = orjson.loads(column.values[code])
-        return self._parsed[name, code]
+        codes, known = column.codes[positions].tolist(), self._parsed.setdefault(name, {})
+        for code in set(codes).difference(known):
+            known[code] = orjson.loads(column.values[code])
+        return [known[code] for code in codes]
 
 
 def spans(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:

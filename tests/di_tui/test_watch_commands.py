@@ -135,3 +135,10 @@ def test_a_terminal_without_unicode_gets_plain_characters(finished_run, tmp_path
     shown, code = on_a_terminal("watch", path, cwd=tmp_path, keys=b"?qq", PYTHONIOENCODING=f"{encoding}:backslashreplace")
     assert code == 0 and "v complete" in shown and "errors 7" in shown
     assert "\\u" not in shown and "\\x" not in shown
+
+
+def test_a_terminal_of_16_colours_gets_no_others(finished_run, tmp_path):
+    path = finished_run("faulty_engines:Batches")
+    shown, code = on_a_terminal("watch", path, cwd=tmp_path, keys=b"?qq", term="xterm-16color", COLORTERM="")
+    assert code == 0 and "✓ complete" in shown
+    assert "38;2;" not in shown and "38;5;" not in shown and "\x1b[9" in shown

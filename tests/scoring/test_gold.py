@@ -41,7 +41,9 @@ def test_label_file_and_rows_give_the_same_columns(gold, tmp_path):
     for place in range(0, len(gold.asked), 7):
         position = int(gold.request[place])
         assert (indexed.name(place), texts_of(indexed, place)) == (gold.name(place), texts_of(gold, place))
-        assert (indexed.scoring(position), indexed.facts(position)) == (gold.scoring(position), gold.facts(position))
+        assert indexed.scoring(position) == gold.scoring(position)
+    everything = np.arange(len(gold))
+    assert indexed.facts(everything) == gold.facts(everything)
 
 
 def test_rows_read_by_several_processes_are_in_order(gold, tmp_path, monkeypatch):
