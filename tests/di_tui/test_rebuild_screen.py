@@ -74,7 +74,7 @@ async def test_a_rebuild_is_followed_to_its_end(begin, work, tmp_path, until, sc
     app = DiTui(first=lambda: RebuildScreen(work, job))
     job = begin(9)
     async with app.run_test(size=SIZE, notifications=True) as pilot:
-        await until(pilot, lambda: "✓ complete" in screen_text(app))
+        await until(pilot, lambda: "✓ complete" in screen_text(app) and "ready" in screen_text(app))
         text = " ".join(screen_text(app).split())
         assert "suite 0.2.1 into" in text and "1/1 done" in text and "× 0 failed" in text
         assert "9 Home appliance simulator ✓ ✓ 160 ✓ 13862aa6…" in text
@@ -114,7 +114,7 @@ async def test_what_failed_is_told_filtered_looked_into_and_tried_again(begin, w
         assert "is not in the mirror" in screen.rebuild.failed[0].last.reason
         await pilot.press("R")
         await until(pilot, lambda: screen.rebuild.began.pid == screen.job.pid and screen.job.code is not None)
-        assert [one.catalog_id for one in screen.rebuild.failed] == [45]
+        await until(pilot, lambda: [one.catalog_id for one in screen.rebuild.failed] == [45])
 
 
 async def test_a_rebuild_is_paused_resumed_stopped_and_gone_on_with(begin, work, stalling, until, screen_text):
