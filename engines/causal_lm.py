@@ -5,13 +5,11 @@ the batches are batching.py's, the scores packed_scoring.py's. Imports without t
 `transformers` extra.
 """
 
-import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
-from engines import wire
 from engines.base import Answered, DeviceError, Engine, EngineError, Group, Outcome, Unsupported, is_device_error
 from engines.batching import Asked, ahead, batches, check_length, lay_out, tokenized
 from engines.capacity import default_batch_tokens, default_window
@@ -27,6 +25,7 @@ from engines.model_source import (
 from engines.packing import Layout
 from engines.rendering import Rendering, TokenizedQuestion
 from engines.speed import Speedometer
+from engines.temperatures import Temperatures
 
 OUT_OF_MEMORY = ("out of memory", "DefaultCPUAllocator")
 BATCHES_AHEAD = 2
@@ -77,10 +76,7 @@ class CausalLmEngine(Engine):
 
         from engines.packed_scoring import PackedScorer
 
-        fitted = {"choice": temperature_choice, "noul": temperature_noul, "score": temperature_score}
-        self._temperature = {kind: temperature if value is None else value for kind, value in fitted.items()}
-        if not all(0 < value < math.inf for value in self._temperature.values()):
-            raise EngineError("a temperature must be a number above 0")
+        self._temperatures = Temperatures(temperature, temperature_choice, temperature_noul, temperature_score)
         self._device = find_device(device)
         kind = dtype or ("bfloat16" if self._device.type == "cuda" else "float32")
         self._dtype = getattr(torch, kind, None)
@@ -193,15 +189,11 @@ class CausalLmEngine(Engine):
         if one.refusal:
             return one.refusal
         answers = {
-            name: wire.answer(question, self._probabilities(question["type"], scores.get((one.position, name))))
+            name: self._temperatures.answer(question, scores.get((one.position, name)))
             for name, question in one.questions.items()
         }
         used = sum(len(tokens.prompt) for tokens in one.tokens.values())
         return Answered({"model": self._name, "answers": answers, "usage": {"input_tokens": used}})
-
-    def _probabilities(self, kind: str, scores: list[float] | None) -> list[float]:
-        """Of the options of a question; the only option of a question is certain without a score."""
-        return softmax(scores, self._temperature[kind]) if scores else [1.0]
 
     def warm_up(self) -> None:
         super().warm_up()
@@ -216,7 +208,7 @@ class CausalLmEngine(Engine):
             "end_token": self._end_token,
             "chat_template": self._rendering.chat,
             "context_limit": self._limit,
-            "temperature": self._temperature,
+            "temperature": self._temperatures.by_type,
             "rendering_sha256": self._rendering.sha256,
         }
 
@@ -249,10 +241,3 @@ class CausalLmEngine(Engine):
 
         self._model = self._scorer = None
         torch.cuda.empty_cache()
-
-
-def softmax(log_probabilities: Sequence[float], temperature: float = 1.0) -> list[float]:
-    """Probabilities (float64) in proportion to exp(log-probability / temperature)."""
-    import torch
-
-    return (torch.tensor(log_probabilities, dtype=torch.float64) / temperature).softmax(0).tolist()
