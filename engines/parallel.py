@@ -19,6 +19,7 @@ from multiprocessing import resource_tracker
 from typing import Any
 
 from engines.base import DeviceError, Engine, EngineError, Group
+from engines.cores import cores
 from engines.worker import SIGNALS, Answers, DeviceLost, Failure, Loaded, WindowEnd, Work, work
 
 SPAWN = multiprocessing.get_context("spawn")  # a fork would copy locks that other threads hold
@@ -274,7 +275,7 @@ def places(processes: int, options: Mapping[str, str]) -> list[tuple[str, dict[s
     if ":" in device:
         raise EngineError(f"--data-parallel gives every process its own device; leave out device={device}")
     gpus = [] if device == "cpu" else visible_gpus()
-    threads = str(max(1, len(os.sched_getaffinity(0)) // processes))
+    threads = str(max(1, cores() // processes))
     shares = {name: threads for name in ("OMP_NUM_THREADS", "RAYON_NUM_THREADS") if name not in os.environ}
     if not gpus:
         return [("cpu", shares)] * processes

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from engines.cores import cores
+
 BYTES_A_PROCESS = 32_000_000
 MOST_PROCESSES = 8
 
@@ -51,11 +53,6 @@ def helpers(path: Path, start: Callable[[], None]) -> Iterator[Helpers]:
         for _process in range(count):
             executor.submit(start)
         yield Helpers(count, executor)
-
-
-def cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _end_with_parent() -> None:
