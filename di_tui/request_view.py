@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from engines.wire import Option, compact_json, options
 from scoring.answers import OK, STATUSES
-from scoring.decoding import probability
 from scoring.gold import option_key
+from scoring.single_answers import probability
 from suite_builder.rows import Request
 
 SHORT_LIST = 12

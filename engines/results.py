@@ -7,13 +7,15 @@ line without its line end is a torn write and never counts.
 import gzip
 import json
 import os
+import sys
 import time
 import traceback
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import accumulate, chain
+from io import BytesIO
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +26,7 @@ from suite_builder.rows import Request
 
 STATUSES = ("ok", "unsupported", "abstained", "error")
 SECONDS_BETWEEN_SYNCS = 1.0
-BLOCK = 1 << 21
-READ_AHEAD = 1 << 20
+BLOCK = 1 << 18
 
 
 class ResultsError(Exception):
@@ -154,35 +155,61 @@ def _malformed(path: Path | str, number: int, problem: ValueError) -> ResultsErr
     return ResultsError(f"{path}, line {number}: {problem}; mend or delete that line, its request will be asked again")
 
 
-def result_lines(path: Path | str, start: int = 0, stop: int | None = None) -> Iterator[tuple[int, bytes]]:
-    """The lines of `result_blocks`, one by one."""
-    return chain.from_iterable(result_blocks(path, start, stop))
+def result_lines(path: Path | str) -> Iterator[tuple[int, bytes]]:
+    """Complete lines that are not blank, each with the byte that it begins at (of the unpacked content).
+
+    Raises:
+        ResultsError: no such file, or it cannot be read.
+    """
+    for position, block in result_blocks(path):
+        for line in BytesIO(block):
+            if not line.isspace():
+                yield position, line
+            position += len(line)
 
 
-def result_blocks(path: Path | str, start: int = 0, stop: int | None = None) -> Iterator[list[tuple[int, bytes]]]:
-    """Complete lines that are not blank, each with the byte that it begins at (of the unpacked content), many at a time.
+def result_blocks(path: Path | str, start: int = 0, stop: int | None = None) -> Iterator[tuple[int, memoryview]]:
+    """Complete lines, many at a time, with the byte that the first one begins at. The next block overwrites the memory.
 
     Args:
-        start, stop: only lines that begin in this range of bytes, to read a plain file in parts.
+        start, stop: where lines begin (see `result_parts`), to read a plain file in parts.
 
     Raises:
         ResultsError: no such file, or it cannot be read.
     """
     path = Path(path)
+    buffer, kept, left = bytearray(BLOCK), 0, sys.maxsize if stop is None else stop - start
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb", buffering=READ_AHEAD) as stream:
-            # From one byte before `start`: a line that begins earlier belongs to the part before, and is skipped.
-            stream.seek(max(start - 1, 0))
-            position = start + len(stream.readline()) - 1 if start else 0
-            while (stop is None or position < stop) and (lines := stream.readlines(BLOCK)):
-                *places, position = accumulate(map(len, lines), initial=position)
-                block = zip(places, lines, strict=True)
-                whole = [(place, line) for place, line in block if line.endswith(b"\n") and not line.isspace()]
-                yield whole if stop is None or position <= stop else [pair for pair in whole if pair[0] < stop]
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb", buffering=0) as stream:
+            stream.seek(start)
+            while count := stream.readinto(memoryview(buffer)[kept : kept + left]):
+                end, left = kept + count, left - count
+                whole = buffer.rfind(b"\n", kept, end) + 1
+                if whole:
+                    yield start, memoryview(buffer)[:whole]
+                start, kept = start + whole, end - whole
+                target = buffer if kept < len(buffer) else bytearray(2 * kept)
+                target[:kept] = buffer[whole:end]
+                buffer = target
     except FileNotFoundError:
         raise ResultsError(f"no results in {path}; start a run with `di-tui run`") from None
     except (OSError, EOFError, zlib.error) as error:
         raise ResultsError(f"cannot read {path}: {error}") from None
+
+
+def result_parts(path: Path, size: int) -> list[tuple[int, int]]:
+    """Where parts of a plain file begin and end: whole lines, of about `size` bytes together.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    with path.open("rb") as stream:
+        bounds, total = [0], os.fstat(stream.fileno()).st_size
+        while bounds[-1] < total:
+            stream.seek(bounds[-1] + size)
+            stream.readline()
+            bounds.append(min(stream.tell(), total))
+    return list(pairwise(bounds))
 
 
 def _line_number(path: Path, position: int) -> int:

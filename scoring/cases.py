@@ -12,7 +12,7 @@ import numpy as np
 
 from scoring.answers import ERROR, OK, STATUSES, STRANGE, UNREADABLE, Answers
 from scoring.errors import ScoreError
-from scoring.gold import NO_OPTION, Gold
+from scoring.gold import NO_OPTION, Gold, Ragged, distinct
 
 
 class Rule(Protocol):
@@ -89,17 +89,19 @@ class Cases:
     def accepted(self) -> np.ndarray:
         """By field, how many options count as right."""
         accepted = np.ones(len(self.gold.asked), int)
-        for place in self._tied.tolist():
-            accepted[place] = len(self.gold.scoring(self.gold.request[place])["accepted"])
+        accepted[self._tied] = [len(options) for options in self._accepted_of_tied()]
         return accepted
 
     @cached_property
     def hit(self) -> np.ndarray:
         """By field, whether the prediction is right."""
         hit = (self.answers.predicted == self.gold.gold) & (self.answers.predicted >= 0)
-        for place in self._tied.tolist():
-            hit[place] = self.predicted_key(place) in self.gold.scoring(self.gold.request[place])["accepted"]
+        tied = zip(self.predicted_keys(self._tied), self._accepted_of_tied(), strict=True)
+        hit[self._tied] = [key in options for key, options in tied]
         return hit
+
+    def _accepted_of_tied(self) -> list[list[str]]:
+        return [block["accepted"] for block in self.gold.scorings(self.gold.request[self._tied])]
 
     @cached_property
     def _tied(self) -> np.ndarray:
@@ -109,33 +111,30 @@ class Cases:
 
     def predicted_key(self, place: int) -> str | None:
         """Option key that was chosen for a field, None without a readable answer."""
-        option = self.answers.predicted[place]
-        if option >= 0:
-            return self.gold.key(place, option)
-        return self.answers.strange[place] if option == STRANGE else None
+        return self.predicted_keys(np.array([place]))[0]
+
+    def predicted_keys(self, fields: np.ndarray) -> list[str | None]:
+        """Option keys that were chosen for fields."""
+        predicted = self.answers.predicted[fields]
+        keys: list[str | None] = self.gold.keys(fields, np.maximum(predicted, 0))
+        for number in np.flatnonzero(predicted < 0).tolist():
+            keys[number] = self.answers.strange[fields[number]] if predicted[number] == STRANGE else None
+        return keys
 
     def number_labels(self, catalog_id: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
         """Fields of a benchmark, numbers of their gold and predicted labels, and how many labels all options have."""
         codes: dict[str, int] = {}
-        options: dict[tuple[int, int], list[int]] = {}
         fields = np.flatnonzero((self.gold.catalog_id == catalog_id)[self.gold.request])
-        by_field = []
-        for place, position, question in zip(
-            fields.tolist(), self.gold.request[fields].tolist(), self.gold.question[fields].tolist(), strict=True
-        ):
-            key = int(self.gold.columns.texts_json.codes[position]), question
-            if key not in options:
-                options[key] = [codes.setdefault(text, len(codes)) for text in self.gold.texts(place)]
-            by_field.append(options[key])
-        count = len(codes)
-        gold = [own[right] for own, right in zip(by_field, self.gold.gold[fields].tolist(), strict=True)]
-        predicted = [
-            own[chosen] if chosen != STRANGE else codes.setdefault(self.answers.strange[place], len(codes))
-            for own, chosen, place in zip(
-                by_field, self.answers.predicted[fields].tolist(), fields.tolist(), strict=True
-            )
-        ]
-        return fields, np.array(gold, int), np.array(predicted, int), count
+        texts = self.gold.columns.texts_json.codes[self.gold.request[fields]]
+        first, kind = distinct(texts, self.gold.question[fields])
+        options = Ragged.of(
+            [codes.setdefault(text, len(codes)) for text in self.gold.texts(place)] for place in fields[first].tolist()
+        )
+        count, own, answered = len(codes), options.starts[kind], self.answers.predicted[fields]
+        gold, predicted = (options.values[own + np.maximum(place, 0)] for place in (self.gold.gold[fields], answered))
+        for number in np.flatnonzero(answered == STRANGE).tolist():
+            predicted[number] = codes.setdefault(self.answers.strange[fields[number]], len(codes))
+        return fields, gold, predicted, count
 
     def sheets(self) -> dict[int, "Sheet"]:
         """Catalog id -> cases: base benchmarks in order of first appearance in the rows, then the added ones by id."""
@@ -208,10 +207,10 @@ class Sheet:
     def _check_blocks(self) -> None:
         gold, needed = self.cases.gold, self.cases.rule_of(self.catalog_id).block
         blocks = gold.columns.scoring_json
-        for position in self.positions.tolist() if needed else ():
-            missing = [key for key in needed if f'"{key}"' not in blocks[position]]
+        for code in np.unique(blocks.codes[self.positions]).tolist() if needed else ():
+            missing = [key for key in needed if f'"{key}"' not in blocks.values[code]]
             if missing:
-                run_id = gold.run_ids[position]
+                run_id = gold.run_ids[self.positions[blocks.codes[self.positions] == code][0]]
                 raise ScoreError(f"row {run_id}: its scoring block lacks {', '.join(missing)}; import the suite again")
 
     def __len__(self) -> int:
@@ -311,7 +310,7 @@ class Sheet:
 
     def predicted_keys(self) -> list[str | None]:
         """Option keys that were chosen, None without a readable answer."""
-        return [self.cases.predicted_key(place) for place in self.fields]
+        return self.cases.predicted_keys(self.fields)
 
     def label_codes(self) -> tuple[np.ndarray, np.ndarray]:
         """Gold and predicted labels by field as numbers: equal label texts have equal numbers, and a prediction that is no

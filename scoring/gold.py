@@ -4,9 +4,10 @@ Knows rows and nothing of results. Fields are the scored questions of all reques
 option is meant by its place among the options of its question.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from itertools import chain
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -169,6 +170,10 @@ class Gold:
         """Key of an option of a field."""
         return self.all_keys[self.first_key[place] + option]
 
+    def keys(self, fields: np.ndarray, options: np.ndarray) -> list[str]:
+        """Keys of one option each of some fields."""
+        return [self.all_keys[place] for place in (self.first_key[fields] + options).tolist()]
+
     def texts(self, place: int) -> list[str]:
         """Label texts of the options of a field."""
         return _parse_repeated(self.columns.texts_json[self.request[place]])[self.name(place)]
@@ -197,6 +202,24 @@ class Gold:
 def spans(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     """The numbers from each start on, as many as its length, one span after the other."""
     return np.arange(lengths.sum()) + np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
+
+
+class Ragged(NamedTuple):
+    """Lists of several lengths, one after the other."""
+
+    values: np.ndarray
+    starts: np.ndarray
+    lengths: np.ndarray
+
+    @classmethod
+    def of(cls, lists: Iterable[Sequence[int]]) -> "Ragged":
+        lists = list(lists)
+        lengths = np.array(list(map(len, lists)), int)
+        return cls(np.array(list(chain.from_iterable(lists)), int), np.cumsum(lengths) - lengths, lengths)
+
+    def take(self, places: np.ndarray) -> np.ndarray:
+        """Some of the lists, one after the other."""
+        return self.values[spans(self.starts[places], self.lengths[places])]
 
 
 def distinct(*columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -9,8 +9,10 @@ from scoring.cases import Cases
 from scoring.editions import Edition
 from scoring.errors import ScoreError
 from scoring.gold import Gold
-from scoring.processes import helpers
-from scoring.reading import read_answers, ready
+from scoring.matching import match
+from scoring.parts import Part
+from scoring.processes import helpers, uncollected
+from scoring.reading import begin
 from suite_builder.suite import Suite
 
 CASES = "cases.parquet"
@@ -46,9 +48,10 @@ def load(
         gold = gold or Gold.read(suite, rules.benchmark)
         answers = case_table.read(results.with_name(CASES), gold, suite.excluded)
     if answers is None:
-        with helpers(results, ready) as processes:
+        with uncollected(), helpers(results) as processes:
+            parts = begin(results, processes)
             gold = gold or Gold.read(suite, rules.benchmark, processes)
-            answers = read_answers(results, gold, suite.excluded, processes, _counter(emit))
+            answers = match(gold, parts.results(_counter(emit)), suite.excluded)
     others = answers.others.counts.total()
     if others and not answers.status.any():
         raise ScoreError(
@@ -58,12 +61,12 @@ def load(
     return Cases.join(gold, answers, rules.benchmark, strict)
 
 
-def _counter(emit: Callable[[Reading], None]) -> Callable[[int], None]:
+def _counter(emit: Callable[[Reading], None]) -> Callable[[Part], None]:
     lines = 0
 
-    def count(more: int) -> None:
+    def count(part: Part) -> None:
         nonlocal lines
-        lines += more
+        lines += len(part.run_id)
         emit(Reading(lines))
 
     return count

@@ -9,7 +9,8 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
-from operator import add, neg
+from itertools import compress
+from operator import add, eq, neg, truediv
 from typing import TypeVar
 
 import numpy as np
@@ -17,13 +18,18 @@ import numpy as np
 Number = TypeVar("Number", float, np.ndarray)
 
 TOP = 10
+DISCOUNTS = [math.log2(position + 1) for position in range(1, TOP + 1)]
 LOG_LOSS_MARGIN = 1e-15
 UTILITY_TOLERANCE = 1e-12
 
 
 def mean(values: Iterable[float]) -> float | None:
     """Arithmetic mean, the exact sum rounded once (a plain sum can change a digit shown); None without values."""
-    values = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    if isinstance(values, np.ndarray):
+        if values.dtype == bool and len(values):
+            return int(values.sum()) / len(values)
+        values = values.tolist()
+    values = list(values)
     if not values:
         return None
     parts = [math.fsum(values)]
@@ -105,7 +111,7 @@ def label_f1(
         gold, predicted: labels of the answered fields, paired.
         missing: unanswered fields. They join every label's denominator, since each could have been that label.
     """
-    hits = Counter(truth for truth, guess in zip(gold, predicted, strict=True) if truth == guess)
+    hits = Counter(compress(gold, map(eq, gold, predicted)))
     seen = Counter(gold) + Counter(predicted)
     return [2 * hits[label] / (seen[label] + missing) if seen[label] + missing else 0.0 for label in labels]
 
@@ -139,7 +145,7 @@ def review_f1(gold: Sequence[Hashable], predicted: Sequence[Hashable], positive:
 
 def rank(probabilities: Mapping[str, float], documents: Iterable[str]) -> list[str]:
     """Documents by probability descending, then by id ascending; a document without a probability has 0."""
-    return sorted(documents, key=lambda document: (-probabilities.get(document, 0.0), document))
+    return sorted(sorted(documents), key=lambda document: probabilities.get(document, 0.0), reverse=True)
 
 
 def ndcg(ranking: Sequence[str], qrels: Mapping[str, float]) -> float | None:
@@ -156,7 +162,7 @@ def expected_ndcg(documents: Sequence[str], qrels: Mapping[str, float]) -> float
     if not ideal or not documents:
         return 0.0
     gain = mean(_gain(qrels, document) for document in documents)
-    return gain * _dcg(1 for _ in documents[:TOP]) / ideal
+    return gain * _dcg([1] * len(documents[:TOP])) / ideal
 
 
 def _gain(qrels: Mapping[str, float], document: str) -> float:
@@ -164,7 +170,7 @@ def _gain(qrels: Mapping[str, float], document: str) -> float:
 
 
 def _dcg(gains: Iterable[float]) -> float:
-    return sum(gain / math.log2(position + 1) for position, gain in enumerate(gains, start=1))
+    return sum(map(truediv, gains, DISCOUNTS))
 
 
 def _ideal_dcg(qrels: Mapping[str, float]) -> float:

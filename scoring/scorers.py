@@ -9,7 +9,9 @@ count a case that is not whole as wrong.
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -73,7 +75,7 @@ def case_exact_accuracy(cases: Sheet) -> Mean:
 
 def routed_quality(cases: Sheet) -> Mean:
     """Mean quality of what was chosen for question `quality`."""
-    keys = [cases.cases.predicted_key(place) for place in cases.fields[asked(cases, "quality")]]
+    keys = cases.cases.predicted_keys(cases.fields[asked(cases, "quality")])
     chosen = zip(cases.blocks, keys, cases.whole, strict=True)
     return of_requests(cases, (block["outcomes"][key]["quality"] if whole else 0.0 for block, key, whole in chosen))
 
@@ -119,7 +121,7 @@ def positive_f1_by_field(cases: Sheet) -> dict[str, float]:
     """F1 of `yes` per question key, for the keys whose golds are all yes or no."""
     gold, predicted = _said_yes(cases)
     questions, groups = np.array(cases.questions), cases.group_of_field
-    keys = [cases.cases.gold.key(place, right) for place, right in zip(cases.fields, cases.gold, strict=True)]
+    keys = cases.cases.gold.keys(cases.fields, cases.gold)
     binary = np.isin(keys, [YES, "no"])
     return {
         question: _f1(gold[own], predicted[own], groups[own]).value()
@@ -138,36 +140,53 @@ def true_f1(cases: Sheet) -> LabelF1:
     return _f1(cases.gold == TRUE, cases.predicted == TRUE, cases.group_of_field)
 
 
-def rankings(cases: Sheet) -> dict[int, dict[str, float | None]]:
-    """Every retrieval measure of every whole query, by group number."""
+@dataclass(frozen=True)
+class Ranking:
+    """The documents of a query as an engine ranks them. facts: scoring block of the query."""
+
+    documents: list[str]
+    facts: dict
+
+    @cached_property
+    def ndcg(self) -> float | None:
+        """nDCG@10, None when nothing is relevant."""
+        return metrics.ndcg(self.documents, self.facts["qrels"])
+
+    def measures(self) -> dict[str, float | None]:
+        """Every retrieval measure, of the first stage too."""
+        qrels, scorable, retrieved = (self.facts[name] for name in ("qrels", "scorable_ids", "retrieved_ids"))
+        first_stage = metrics.rank(metrics.retrieval_probabilities(retrieved), scorable)
+        return {
+            "ndcg_at_10": self.ndcg,
+            "mrr": metrics.reciprocal_rank(self.documents, qrels),
+            "recall_at_10": metrics.recall(self.documents[: metrics.TOP], qrels),
+            "candidate_recall": self.facts.get("candidate_recall"),
+            "scorable_candidate_recall": metrics.recall(scorable, qrels),
+            "candidates_scored": len(scorable),
+            "candidates_retrieved": len(retrieved),
+            "bm25_ndcg_at_10": metrics.ndcg(first_stage, qrels),
+        }
+
+
+def rankings(cases: Sheet) -> dict[int, Ranking]:
+    """Group number -> ranking of every whole query."""
     whole = cases.select(cases.whole)
-    starts = np.searchsorted(whole.request, np.arange(len(whole) + 1))
+    starts, blocks = np.searchsorted(whole.request, np.arange(len(whole) + 1)), whole.blocks
     return {
-        number: whole.cached(int(whole.positions[members[0]]), partial(_ranking_measures, whole, members, starts))
+        number: whole.cached(int(whole.positions[members[0]]), partial(_ranking, whole, members, starts, blocks))
         for number, members in group_members(whole).items()
     }
 
 
-def _ranking_measures(cases: Sheet, members: np.ndarray, starts: np.ndarray) -> dict[str, float | None]:
+def _ranking(cases: Sheet, members: np.ndarray, starts: np.ndarray, blocks: list[dict]) -> Ranking:
     """The chunks of a query are merged: document -> probability of `yes` of the field that stands for it."""
-    block, probabilities = cases.cases.gold.scoring(cases.positions[members[0]]), {}
-    for request in members:
-        documents = cases.cases.gold.scoring(cases.positions[request])["field_to_document"]
-        fields = range(starts[request], starts[request + 1])
-        probabilities |= {documents[cases.questions[place]]: float(cases.p_yes[place]) for place in fields}
-    qrels, scorable, retrieved = block["qrels"], block["scorable_ids"], block["retrieved_ids"]
-    ranking = metrics.rank(probabilities, scorable)
-    first_stage = metrics.rank(metrics.retrieval_probabilities(retrieved), scorable)
-    return {
-        "ndcg_at_10": metrics.ndcg(ranking, qrels),
-        "mrr": metrics.reciprocal_rank(ranking, qrels),
-        "recall_at_10": metrics.recall(ranking[: metrics.TOP], qrels),
-        "candidate_recall": block.get("candidate_recall"),
-        "scorable_candidate_recall": metrics.recall(scorable, qrels),
-        "candidates_scored": len(scorable),
-        "candidates_retrieved": len(retrieved),
-        "bm25_ndcg_at_10": metrics.ndcg(first_stage, qrels),
-    }
+    probabilities = {}
+    for request in members.tolist():
+        documents, fields = blocks[request]["field_to_document"], slice(starts[request], starts[request + 1])
+        told = zip(cases.questions[fields], cases.p_yes[fields].tolist(), strict=True)
+        probabilities |= {documents[question]: p_yes for question, p_yes in told}
+    facts = blocks[members[0]]
+    return Ranking(metrics.rank(probabilities, facts["scorable_ids"]), facts)
 
 
 def unjudged(cases: Sheet) -> int:
@@ -179,23 +198,21 @@ def unjudged(cases: Sheet) -> int:
 
 def means(measured: Iterable[dict[str, float | None]]) -> dict[str, float | None]:
     """Mean of each measure over the cases that have it."""
-    values = defaultdict(list)
-    for measures in measured:
-        for name, value in measures.items():
-            values[name].append(value)
+    measured = list(measured)
+    values = {name: [measures.get(name) for measures in measured] for name in dict.fromkeys(chain.from_iterable(measured))}
     return {name: mean(value for value in own if value is not None) for name, own in values.items()}
 
 
 def ndcg(cases: Sheet) -> Mean:
     """Mean nDCG@10 over the queries that have a relevant document."""
-    values = {number: measures["ndcg_at_10"] for number, measures in rankings(cases).items()}
+    values = {number: ranking.ndcg for number, ranking in rankings(cases).items()}
     known = {number: value for number, value in values.items() if value is not None}
     return Mean(np.array(list(known.values()), float), np.array(list(known), int))
 
 
 def ranking_means(cases: Sheet) -> dict[str, float | None]:
     """Mean of every retrieval measure."""
-    return means(rankings(cases).values())
+    return means(ranking.measures() for ranking in rankings(cases).values())
 
 
 def routing_means(cases: Sheet) -> dict[str, float | None]:
@@ -208,9 +225,10 @@ def routing_means(cases: Sheet) -> dict[str, float | None]:
 
 
 def _routes(cases: Sheet, objective: str) -> Iterator[dict[str, float]]:
-    for block, place in zip(cases.blocks, cases.fields[asked(cases, objective)].tolist(), strict=True):
+    keys = cases.cases.predicted_keys(cases.fields[asked(cases, objective)])
+    for block, key in zip(cases.blocks, keys, strict=True):
         penalty = 0.0 if objective == "quality" else block["cost_penalty_per_usd"]
-        yield metrics.routing(block["outcomes"], cases.cases.predicted_key(place), penalty)
+        yield metrics.routing(block["outcomes"], key, penalty)
 
 
 def chess_regret(cases: Sheet) -> dict[str, float | None]:
@@ -294,10 +312,9 @@ def brier_terms(cases: Sheet) -> np.ndarray:
 
 def raw_ndcg(cases: Sheet) -> Mean:
     """Mean nDCG@10 over all queries; 0 for one that is not whole or has no relevant document."""
-    measured = rankings(cases)
+    measured = {number: ranking.ndcg for number, ranking in rankings(cases).items()}
     present = np.unique(cases.group)
-    values = [(measured.get(number) or {}).get("ndcg_at_10") or 0.0 for number in present.tolist()]
-    return Mean(np.array(values, float), present)
+    return Mean(np.array([measured.get(number) or 0.0 for number in present.tolist()], float), present)
 
 
 def chance_ndcg(cases: Sheet) -> Mean:

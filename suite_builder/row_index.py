@@ -90,10 +90,11 @@ class RowIndex:
                 yield from map(Label, *columns)
 
     def columns(self, names: Sequence[str]) -> pa.Table:
-        """Columns of all labels in file order, by name of a `Label` field; texts that may repeat are dictionary columns."""
+        """Columns of all labels in file order, by name of a `Label` field; texts that may repeat are dictionary columns,
+        whose chunks have dictionaries of their own."""
         repeated = [name for name in names if SCHEMA.field(name).type == pa.string() and name not in UNIQUE]
         with pq.ParquetFile(self.folder / LABELS, read_dictionary=repeated) as file:
-            return file.read(list(names)).unify_dictionaries()
+            return file.read(list(names))
 
     @cached_property
     def _places(self) -> tuple[list[int], list[int]]:

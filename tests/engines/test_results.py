@@ -8,8 +8,19 @@ import orjson
 import pytest
 from suites import make_row, row_line
 
+from engines import results
 from engines.base import Abstained, Answered, Unsupported
-from engines.results import Checkpoint, ResultsError, Timing, encode, read_results, result_lines, result_row
+from engines.results import (
+    Checkpoint,
+    ResultsError,
+    Timing,
+    encode,
+    read_results,
+    result_blocks,
+    result_lines,
+    result_parts,
+    result_row,
+)
 from suite_builder.rows import Request
 
 REQUEST = Request.from_line(row_line(make_row(44, 1)))
@@ -157,14 +168,24 @@ def test_nan_in_a_line_is_read_as_a_number_and_still_refused_where_a_run_goes_on
         Checkpoint(path)
 
 
-def test_parts_of_a_file_hold_the_lines_that_begin_in_them(tmp_path):
+def test_lines_keep_their_places_however_long_they_are(tmp_path, monkeypatch):
+    path = tmp_path / "results.jsonl"
+    content = line("a") + b"\n" + line("b", text="x" * 500) + line("c") + b'{"run_id":"torn'
+    path.write_bytes(content)
+    for size in (1, 7, 100, 10_000):
+        monkeypatch.setattr(results, "BLOCK", size)
+        found = list(result_lines(path))
+        assert [content[at : at + len(text)] for at, text in found] == [text for _at, text in found]
+        assert [text for _at, text in found] == [line("a"), line("b", text="x" * 500), line("c")]
+
+
+def test_parts_of_a_file_hold_whole_lines(tmp_path):
     path = tmp_path / "results.jsonl"
     content = line("a") + b"\n" + line("b", text="x" * 50) + line("c")
-    path.write_bytes(content)
-    whole = list(result_lines(path))
-    assert [content[at : at + len(text)] for at, text in whole] == [text for _at, text in whole]
-    for cut in range(len(content) + 1):
-        assert [*result_lines(path, 0, cut), *result_lines(path, cut)] == whole
+    path.write_bytes(content + b'{"run_id":"torn')
+    for size in range(1, len(content) + 20):
+        blocks = [bytes(block) for start, stop in result_parts(path, size) for _at, block in result_blocks(path, start, stop)]
+        assert b"".join(blocks) == content
 
 
 def test_a_malformed_line_is_numbered_in_packed_files_and_parts_too(tmp_path):

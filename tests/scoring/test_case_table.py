@@ -106,7 +106,7 @@ def results_are_not_read(monkeypatch):
     def refuse(*_arguments):
         raise AssertionError("the results file was read")
 
-    monkeypatch.setattr("scoring.loading.read_answers", refuse)
+    monkeypatch.setattr("scoring.loading.begin", refuse)
 
 
 @pytest.mark.parametrize("model", ["gappy", "partial-groups", "extremes", "middling"])

@@ -2,23 +2,24 @@
 
 import math
 import random
-from pathlib import Path
 
 import numpy as np
-import orjson
 import pytest
 from golden import SUITE_0_2, golden_lines, results_of, write_lines
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engines import wire
-from scoring import decoding, processes, reading
+from engines.results import result_parts
+from scoring import processes, reading
 from scoring.answers import OK, PROBABILITIES, STRANGE, UNREADABLE, Answers
 from scoring.benchmarks import DEFAULT
 from scoring.editions import edition
 from scoring.gold import Gold
+from scoring.matching import match
+from scoring.parts import NO_SHAPE, read_part
 from scoring.processes import helpers
-from scoring.reading import read_answers, ready
+from scoring.reading import begin
 from suite_builder.rows import payload_text, sha256_text
 from suite_builder.suite import Suite
 
@@ -68,7 +69,7 @@ def answer(questions, probabilities):
 
 def read(folder, gold, *rows):
     lines = [{"run_id": "r0", "status": "ok", **row} for row in rows]
-    return read_answers(write_lines(folder / "results.jsonl", lines), gold)
+    return match(gold, begin(write_lines(folder / "results.jsonl", lines)).results())
 
 
 def same(one: Answers, other: Answers) -> bool:
@@ -171,23 +172,26 @@ def test_neighbouring_questions_do_not_lend_each_other_options(tmp_path):
 
 
 @given(st.data())
-def test_batches_and_single_answers_are_read_the_same(tmp_path_factory, data):
+def test_answers_are_read_the_same_by_column_and_one_by_one(tmp_path_factory, data):
     questions = {name: question for name, question in QUESTIONS.items() if name != "level"}
-    gold = gold_of(tmp_path_factory.getbasetemp(), questions, EXPECTED, number=4)
+    folder = tmp_path_factory.getbasetemp()
+    gold = gold_of(folder, questions, EXPECTED, number=4)
     shares = st.lists(st.floats(0, 1), min_size=3, max_size=3).filter(sum)
     results = []
     for number in range(4):
         drawn = data.draw(shares)
         p = data.draw(st.floats(0, 1))
         probabilities = {"best": [share / sum(drawn) for share in drawn], "sure": [1 - p, p], "only": [1.0]}
-        results.append(decoding.Result(f"r{number}", "ok", None, 1.0, answer(questions, probabilities)))
-    lines = [orjson.dumps({"run_id": one.run_id, "status": "ok", "response": one.response, "total_wall_ms": 1.0}) for one in results]
-    by_batch, one_by_one = decoding.Reader(decoding.Key.of(gold)), decoding.Reader(decoding.Key.of(gold))
-    by_batch.read([decoding.decode(line, Path("x"), 0) for line in lines])
-    one_by_one.read(results)
-    for one, other in zip(by_batch.part().fields, one_by_one.part().fields, strict=True):
-        assert one == pytest.approx(other, abs=1e-15, nan_ok=True)
-    assert not by_batch.problems and not one_by_one.problems
+        results.append({"run_id": f"r{number}", "response": answer(questions, probabilities), "total_wall_ms": 1.0})
+    columns = begin(write_lines(folder / "results.jsonl", [{"status": "ok", **one} for one in results])).results()
+    odd = {number: one["response"] for number, one in enumerate(results)}
+    nothing = {"shape": np.full(4, NO_SHAPE), "shapes": [], "chosen": np.zeros(0, int), "values": np.zeros(0)}
+    by_column, one_by_one = match(gold, columns), match(gold, [columns[0]._replace(odd=odd, **nothing)])
+    assert columns[0].odd == {}
+    assert by_column.predicted.tolist() == one_by_one.predicted.tolist()
+    for name in PROBABILITIES:
+        assert getattr(by_column, name) == pytest.approx(getattr(one_by_one, name), abs=1e-15, nan_ok=True)
+    assert not by_column.problems and not one_by_one.problems
 
 
 def test_sums_at_the_bound_of_the_tolerance_are_judged_exactly(tmp_path):
@@ -218,29 +222,28 @@ def test_parts_read_by_several_processes_give_the_same_answers(gold, tmp_path, m
     rows = golden_lines(results_of("gappy")) + golden_lines(results_of("extremes"))
     random.Random(1).shuffle(rows)
     path = write_lines(tmp_path / "results.jsonl", rows)
-    whole = read_answers(path, gold)
+    whole = match(gold, begin(path).results())
     monkeypatch.setattr(processes, "BYTES_A_PROCESS", path.stat().st_size // 3)
+    monkeypatch.setattr(reading, "BYTES_A_PART", path.stat().st_size // 7)
     monkeypatch.setattr(processes, "cores", lambda: 3)
     seen = []
-    with helpers(path, ready) as found:
+    with helpers(path) as found:
         assert found.count == 2
-        parts = read_answers(path, gold, (), found, seen.append)
-    assert same(parts, whole)
-    assert sum(seen) == len(rows)
+        parts = begin(path, found).results(seen.append)
+    assert same(match(gold, parts), whole)
+    assert len(parts) > 5
+    assert sum(len(part.run_id) for part in seen) == len(rows)
 
 
-def test_every_split_of_the_file_reads_every_line_once(gold, tmp_path):
+def test_every_split_of_the_file_reads_every_line_once_and_in_order(tmp_path):
     rows = golden_lines(results_of("near-perfect"))[:40]
     path = write_lines(tmp_path / "results.jsonl", rows)
-    key, size = decoding.Key.of(gold), path.stat().st_size
-    for cut in range(0, size, 97):
-        parts = [reading._read_part(path, start, stop, key) for start, stop in ((0, cut), (cut, None))]
-        run_ids = [gold.run_ids[place] for part in parts for place in part.position]
-        others = [run_id for part in parts for run_id, *_ in part.others]
-        assert sorted(run_ids + others) == sorted(row["run_id"] for row in rows)
+    for size in range(1, path.stat().st_size + 200, 997):
+        parts = [read_part(path, start, stop) for start, stop in result_parts(path, size)]
+        assert [run_id for part in parts for run_id in part.run_id] == [row["run_id"] for row in rows]
 
 
 def test_small_and_packed_files_are_read_by_one_process(tmp_path):
     for path in (write_lines(tmp_path / "results.jsonl", []), results_of("gappy"), tmp_path / "missing.jsonl"):
-        with helpers(path, ready) as found:
+        with helpers(path) as found:
             assert found.count == 0

@@ -10,7 +10,6 @@ from scoring import processes
 from scoring.editions import edition
 from scoring.errors import ScoreError
 from scoring.gold import NO_OPTION, Gold, distinct, option_key, spans
-from scoring.reading import ready
 from suite_builder import suite as suite_files
 from suite_builder.errors import SuiteError
 from suite_builder.row_index import FOLDER, build
@@ -51,7 +50,7 @@ def test_rows_read_by_several_processes_are_in_order(gold, tmp_path, monkeypatch
     monkeypatch.setattr(processes, "BYTES_A_PROCESS", 10)
     monkeypatch.setattr(processes, "cores", lambda: 2)
     monkeypatch.setattr(suite_files, "BLOCK", 5000)
-    with processes.helpers(big, ready) as helpers:
+    with processes.helpers(big) as helpers:
         assert helpers.count == 1
         shared = Gold.read(Suite.open(SUITE_0_2, "0.2.1"), RULES.benchmark, helpers)
     assert shared.run_ids == gold.run_ids
