@@ -141,11 +141,11 @@ def _read_block(
     """
     import pyarrow as pa
 
-    rows = (row for _line, row in parse_lines(BytesIO(block), name, RawRow.from_line, first))
+    rows = [row for _line, row in parse_lines(BytesIO(block), name, RawRow.from_line, first)]
     records = [row.label_fields(row.catalog_id in by_label) for row in rows if _scores(edition, excluded, row)]
     kinds = [(column.name, pa.int64() if column.type in (int, "int") else pa.string()) for column in fields(Label)]
     columns = zip(*records, strict=True) if records else [()] * len(kinds)
-    return pa.RecordBatch.from_arrays(list(map(pa.array, columns, dict(kinds).values())), schema=pa.schema(kinds)), block.count(b"\n")
+    return pa.RecordBatch.from_arrays(list(map(pa.array, columns, dict(kinds).values())), schema=pa.schema(kinds)), len(rows)
 
 
 def _columns(table: "pa.Table | None") -> Columns:

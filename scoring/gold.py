@@ -221,6 +221,10 @@ class Ragged(NamedTuple):
         """Some of the lists, one after the other."""
         return self.values[spans(self.starts[places], self.lengths[places])]
 
+    def at(self, places: np.ndarray, items: np.ndarray) -> np.ndarray:
+        """One item each of some of the lists."""
+        return self.values[self.starts[places] + items]
+
 
 def distinct(*columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Where each distinct combination of values appears first, and by place which of them it is, in that order."""

@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Collection, Iterator, Sequence
-from itertools import chain
+from itertools import accumulate, chain, compress
+from operator import ne
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -74,13 +75,12 @@ def _positions(gold: Gold, run_ids: list[str]) -> np.ndarray:
 
 def _other_payloads(gold: Gold, parts: list[Part], position: np.ndarray, status: np.ndarray) -> list[int]:
     """Numbers of the ok results that answer another payload than the row's."""
-    expected = gold.columns.payload_sha256
-    given = chain.from_iterable(part.payload_sha256 for part in parts)
-    differing = [
-        place != UNKNOWN and sha256 not in (expected[place], None)
-        for sha256, place in zip(given, position.tolist(), strict=True)
-    ]
-    return np.flatnonzero(np.array(differing, bool) & (status == OK)).tolist()
+    given = list(chain.from_iterable(part.payload_sha256 for part in parts))
+    known = np.flatnonzero((position != UNKNOWN) & (status == OK)).tolist()
+    expected = map(gold.columns.payload_sha256.__getitem__, position[known].tolist())
+    told = map(given.__getitem__, known)
+    differing = compress(known, map(ne, told, expected))
+    return [number for number in differing if given[number] is not None]
 
 
 # Responses with a shape
@@ -89,31 +89,34 @@ def _other_payloads(gold: Gold, parts: list[Part], position: np.ndarray, status:
 class _Order(NamedTuple):
     """How responses of one shape answer one form.
 
-    options: by option in the order of the form, its place in the response. sizes: by question, its number of options.
+    questions: by question of the form, its place in the response. starts: by question of the form, where its options start.
+    options: by option of the form, its place in the response. back: by option of the response, its place in its question
+    of the form.
     """
 
+    questions: Sequence[int]
+    starts: Sequence[int]
     options: Sequence[int]
-    sizes: list[int]
+    back: Sequence[int]
 
 
 def _order(shape: Shape, form: Form) -> _Order | None:
     """None when they do not answer exactly these questions with exactly these options."""
-    sizes = list(map(len, form.keys))
+    starts = list(accumulate(map(len, form.keys), initial=0))
     if shape == tuple((name, kind, *keys) for name, kind, keys in zip(*form, strict=True)):
-        return _Order(range(sum(sizes)), sizes)
-    questions, start = {}, 0
-    for name, kind, *keys in shape:
-        questions[name] = kind, {key: start + place for place, key in enumerate(keys)}
-        start += len(keys)
-    if questions.keys() != set(form.names):
+        every = range(starts.pop())
+        return _Order(range(len(starts)), starts, every, [place for keys in form.keys for place in range(len(keys))])
+    asked = {name: (kind, {key: place for place, key in enumerate(keys)}) for name, kind, keys in zip(*form, strict=True)}
+    given = {name: (kind, set(keys)) for name, kind, *keys in shape}
+    if given != {name: (kind, set(places)) for name, (kind, places) in asked.items()}:
         return None
-    options = []
-    for name, kind, keys in zip(*form, strict=True):
-        given_kind, places = questions[name]
-        if given_kind != kind or places.keys() != set(keys):
-            return None
-        options += map(places.get, keys)
-    return _Order(options, sizes)
+    order = {(name, key): place for place, (name, key) in enumerate((name, key) for name, _kind, *keys in shape for key in keys)}
+    return _Order(
+        list(map(list(given).index, form.names)),
+        starts[:-1],
+        [order[name, key] for name, keys in zip(form.names, form.keys, strict=True) for key in keys],
+        [asked[name][1][key] for name, key in order],
+    )
 
 
 def _starts(lengths: np.ndarray) -> np.ndarray:
@@ -121,84 +124,86 @@ def _starts(lengths: np.ndarray) -> np.ndarray:
     return np.cumsum(lengths) - lengths
 
 
+class _Shaped(NamedTuple):
+    """Responses with a shape. number, shape, first_question, first_option: by response, the number of its result, its place
+    in `shapes`, and where its questions and options start. first, chosen: by question, where its options start and the
+    place of the chosen one. values: by option."""
+
+    shapes: list[Shape]
+    number: np.ndarray
+    shape: np.ndarray
+    first_question: np.ndarray
+    first_option: np.ndarray
+    first: np.ndarray
+    chosen: np.ndarray
+    values: np.ndarray
+
+    @classmethod
+    def of(cls, parts: list[Part]) -> "_Shaped":
+        codes: dict[Shape, int] = {}
+        by_part = [np.array([codes.setdefault(shape, len(codes)) for shape in part.shapes], int) for part in parts]
+        shape = np.concatenate([own[part.shape[part.shape != NO_SHAPE]] for own, part in zip(by_part, parts, strict=True)])
+        sizes = Ragged.of([len(keys) for _name, _kind, *keys in own] for own in codes)
+        options = np.array([sum(map(len, own)) - 2 * len(own) for own in codes], int)[shape]
+        return cls(
+            list(codes),
+            np.flatnonzero(np.concatenate([part.shape for part in parts]) != NO_SHAPE),
+            shape,
+            _starts(sizes.lengths[shape]),
+            _starts(options),
+            _starts(sizes.take(shape)),
+            np.concatenate([part.chosen for part in parts]),
+            np.concatenate([part.values for part in parts]),
+        )
+
+    def valid(self) -> np.ndarray:
+        """By response, whether its options plainly have probabilities that add up to one in every question."""
+        if not len(self.number):
+            return np.zeros(0, bool)
+        fits = (np.minimum.reduceat(self.values, self.first) >= 0) & (np.maximum.reduceat(self.values, self.first) <= 1)
+        fits &= np.abs(np.add.reduceat(self.values, self.first) - 1) <= SUM_TOLERANCE - ROUNDING
+        return np.logical_and.reduceat(fits, self.first_question)
+
+    def response(self, place: int) -> dict[str, Any]:
+        """The response as it was."""
+        answers, question, option = {}, self.first_question[place], self.first_option[place]
+        for name, kind, *keys in self.shapes[self.shape[place]]:
+            values = self.values[option : option + len(keys)].tolist()
+            choice = {"choice": keys[self.chosen[question]], "probabilities": dict(zip(keys, values, strict=True))}
+            answers[name] = {"type": kind, **({"noul": values[1]} if kind == "noul" else choice)}
+            question, option = question + 1, option + len(keys)
+        return {"answers": answers}
+
+
 def _shaped(gold: Gold, parts: list[Part], position: np.ndarray) -> tuple[Fields, list[tuple[int, Any]]]:
     """Fields of the valid responses with a shape; and (number, response) of the others."""
-    codes: dict[Shape, int] = {}
-    by_part = [np.array([codes.setdefault(shape, len(codes)) for shape in part.shapes], int) for part in parts]
-    shapes = list(codes)
-    numbers = np.flatnonzero(np.concatenate([part.shape for part in parts]) != NO_SHAPE)
-    shape = np.concatenate([own[part.shape[part.shape != NO_SHAPE]] for own, part in zip(by_part, parts, strict=True)])
-    chosen, values = (np.concatenate([getattr(part, name) for part in parts]) for name in ("chosen", "values"))
+    given = _Shaped.of(parts)
+    positions = position[given.number]
+    form = gold.form[positions]
+    first, pair = distinct(given.shape, form)
+    orders = [_order(given.shapes[given.shape[place]], gold.forms[form[place]]) for place in first.tolist()]
+    fits = given.valid() & np.array([order is not None for order in orders], bool)[pair]
+    known = positions != UNKNOWN
+    doubtful = [(int(given.number[place]), given.response(place)) for place in np.flatnonzero(known & ~fits).tolist()]
 
-    sizes_of = Ragged.of([len(keys) for _name, _kind, *keys in own] for own in shapes)
-    sizes, asked = sizes_of.take(shape), sizes_of.lengths[shape]
-    options = np.bincount(np.repeat(np.arange(len(asked)), asked), sizes, len(asked)).astype(int)
-    first_option, at = _starts(options), _starts(sizes)
-    picked = np.zeros(len(values), bool)
-    picked[at + chosen] = True
-    valid = np.logical_and.reduceat(_distributions(values, at), _starts(asked)) if len(at) else asked > 0
-
-    form = gold.form[position[numbers]]
-    first, pair = distinct(shape, form)
-    orders = [_order(shapes[shape[place]], gold.forms[form[place]]) for place in first.tolist()]
-    known = position[numbers] != UNKNOWN
-    fits = known & valid & np.array([order is not None for order in orders], bool)[pair]
-    doubtful = [
-        (int(numbers[place]), _response(shapes[shape[place]], values[first_option[place] :], picked[first_option[place] :]))
-        for place in np.flatnonzero(known & ~fits).tolist()
-    ]
-    numbers, pair, first_option = numbers[fits], pair[fits], first_option[fits]
-    places = Ragged.of(order.options if order else [] for order in orders)
-    moved = places.take(pair) + np.repeat(first_option, places.lengths[pair])
-    asked_of = Ragged.of(order.sizes if order else [] for order in orders)
-    by_option = values[moved], picked[moved]
-    return _fields(gold, numbers, position[numbers], *by_option, asked_of.take(pair), asked_of.lengths[pair]), doubtful
-
-
-def _distributions(values: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """By question, whether its options plainly have probabilities that add up to one. at: where the options begin."""
-    within = (np.minimum.reduceat(values, at) >= 0) & (np.maximum.reduceat(values, at) <= 1)
-    return within & (np.abs(np.add.reduceat(values, at) - 1) <= SUM_TOLERANCE - ROUNDING)
-
-
-def _fields(
-    gold: Gold,
-    numbers: np.ndarray,
-    positions: np.ndarray,
-    values: np.ndarray,
-    picked: np.ndarray,
-    sizes: np.ndarray,
-    asked: np.ndarray,
-) -> Fields:
-    """Fields of responses in the order of their forms.
-
-    Args:
-        numbers, positions: by response. values: by option; picked: whether it is the chosen one. sizes: by question, its
-            number of options. asked: by response, its number of questions.
-    """
-    at, lengths, field = _starts(sizes), np.diff(gold.starts)[positions], gold.fields_of(positions)
-    question = np.repeat(_starts(asked), lengths) + gold.asked[field]
+    used = np.flatnonzero(known & fits)
+    lengths, field = np.diff(gold.starts)[positions[used]], gold.fields_of(positions[used])
+    own = np.repeat(used, lengths)
+    kind, asked, first_option = pair[own], gold.asked[field], given.first_option[own]
+    questions, starts, options, back = (
+        Ragged.of(getattr(order, name) if order else () for order in orders) for name in _Order._fields
+    )
+    question = given.first_question[own] + questions.at(kind, asked)
+    first_of_form = starts.at(kind, asked)
 
     def probability(place: np.ndarray) -> np.ndarray:
-        return np.where(place == NO_OPTION, np.nan, values[at[question] + np.maximum(place, 0)])
+        option = first_option + options.at(kind, first_of_form + np.maximum(place, 0))
+        return np.where(place == NO_OPTION, np.nan, given.values[option])
 
-    predicted = (np.flatnonzero(picked) - at)[question]
-    squares = np.add.reduceat(values**2, at)[question] if len(at) else values
+    predicted = back.at(kind, given.first[question] - first_option + given.chosen[question])
+    squares = np.add.reduceat(given.values**2, given.first)[question] if len(question) else given.values[:0]
     probabilities = probability(gold.gold[field]), probability(predicted), probability(gold.yes[field]), squares
-    return Fields(np.repeat(numbers, lengths), field, predicted, *probabilities)
-
-
-def _response(shape: Shape, values: np.ndarray, picked: np.ndarray) -> dict[str, Any]:
-    """The response that a shape and its numbers were made from."""
-    answers, start = {}, 0
-    for name, kind, *keys in shape:
-        own = slice(start, start := start + len(keys))
-        if kind == "noul":
-            answers[name] = {"type": kind, "noul": float(values[own][1])}
-        else:
-            choice = keys[int(np.flatnonzero(picked[own])[0])]
-            answers[name] = {"type": kind, "choice": choice, "probabilities": dict(zip(keys, values[own].tolist(), strict=True))}
-    return {"answers": answers}
+    return Fields(given.number[own], field, predicted, *probabilities), doubtful
 
 
 # Other responses

@@ -66,9 +66,7 @@ class _Reader:
         self.chosen: list[int] = []
         self.values: list[np.ndarray] = [np.zeros(0)]
         self.odd: dict[int, Any] = {}
-        # Shape -> its place, and by place, by question: option key -> its place.
-        self.codes: dict[Shape, int] = {}
-        self.places: list[list[dict[str, int]]] = []
+        self.codes = _Codes()
 
     def part(self) -> Part:
         """All that was taken in."""
@@ -105,10 +103,10 @@ class _Reader:
             if answer.type == "noul":
                 _as_choice(answer)
         shapes = [_shape(response.answers) for response in responses]
-        codes = [self.codes[shape] if shape in self.codes else self._add(shape) for shape in shapes]
+        codes = [self.codes[shape] for shape in shapes]
         if NO_SHAPE in codes:
             return None
-        places = chain.from_iterable(map(self.places.__getitem__, codes))
+        places = chain.from_iterable(map(self.codes.places.__getitem__, codes))
         chosen = [own.get(answer.choice, UNREADABLE) for own, answer in zip(places, answers, strict=True)]
         if UNREADABLE in chosen:
             return None
@@ -117,13 +115,22 @@ class _Reader:
         self.values.append(np.fromiter(values, float))
         return codes
 
-    def _add(self, shape: Shape) -> int:
-        """Number a shape, unless answers of some question have none: scores, and answers without probabilities."""
+
+class _Codes(dict[Shape, int]):
+    """Shape -> its number, counted from 0 as they are asked for; NO_SHAPE for scores and answers without probabilities.
+
+    places: by number, by question: option key -> its place.
+    """
+
+    def __init__(self) -> None:
+        self.places: list[list[dict[str, int]]] = []
+
+    def __missing__(self, shape: Shape) -> int:
         plain = shape and all(kind in KINDS and keys for _name, kind, *keys in shape)
-        self.codes[shape] = len(self.places) if plain else NO_SHAPE
+        self[shape] = len(self.places) if plain else NO_SHAPE
         if plain:
             self.places.append([{key: place for place, key in enumerate(keys)} for _name, _kind, *keys in shape])
-        return self.codes[shape]
+        return self[shape]
 
 
 def _shape(answers: dict[str, Answer]) -> Shape:

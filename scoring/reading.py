@@ -6,7 +6,7 @@ from engines.results import result_parts
 from scoring.parts import Part, read_part
 from scoring.processes import Helpers, Shared
 
-BYTES_A_PART = 1 << 24
+BYTES_A_PART = 1 << 22
 
 
 def begin(path: Path, helpers: Helpers = Helpers()) -> Shared[Part]:

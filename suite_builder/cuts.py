@@ -25,8 +25,8 @@ def _listed(name: str) -> frozenset[str]:
 
 def _answerable(row, _by) -> bool:
     """A retrieval query stays when at least one candidate that can be ranked is relevant."""
-    qrels = row.scoring["qrels"]
-    return any(qrels.get(document, 0) > 0 for document in row.scoring["scorable_ids"])
+    block = row.scoring
+    return any(block["qrels"].get(document, 0) > 0 for document in block["scorable_ids"])
 
 
 RULES = {

@@ -121,37 +121,13 @@ class Label:
     scoring_json: str
     facts_json: str
 
-    @classmethod
-    def from_request(cls, request: Request) -> "Label":
-        row = request.row
-        sources = (row.get("provenance") or {}, row.get("metadata") or {})
-        facts = {key: source[key] for source in sources for key in source if key in GROUPING_FACTS}
-        questions = {name: [question["type"], option_keys(question)] for name, question in request.questions.items()}
-        texts = {name: list(option_labels(question).values()) for name, question in request.questions.items()}
-        return cls(
-            run_id=request.run_id,
-            catalog_id=request.catalog_id,
-            dataset=request.dataset,
-            track=request.track,
-            group_id=request.group_id,
-            payload_sha256=request.payload_sha256,
-            proxy_tokens=request.proxy_tokens,
-            questions_json=_text(questions),
-            texts_json=_text(texts),
-            gold_json=_text(row.get("expected")),
-            scoring_json=_text(row.get("scoring")),
-            facts_json=_text(facts),
-        )
-
     @property
     def questions(self) -> dict[str, list]:
         return orjson.loads(self.questions_json)
 
     @property
-    def options(self) -> dict[str, dict[str, str]]:
-        """Question key -> {option key -> label text}."""
-        texts = orjson.loads(self.texts_json)
-        return {name: dict(zip(keys, texts[name], strict=True)) for name, (_type, keys) in self.questions.items()}
+    def texts(self) -> dict[str, list[str]]:
+        return orjson.loads(self.texts_json)
 
     @property
     def gold(self) -> dict[str, Any]:
@@ -178,25 +154,27 @@ class _Evaluation(Struct):
 
 class _Question(Struct):
     type: str
-    criteria: Raw = Raw(b"null")
+    criteria: dict[str, Raw] | list[Raw] | None = None
+
+    @property
+    def descriptions(self) -> Iterable[bytes]:
+        """JSON texts of what is said of each option."""
+        criteria = self.criteria or ()
+        return map(bytes, criteria.values() if isinstance(criteria, dict) else criteria)
+
+
+# Many rows ask the same questions: their key, their type and their option keys.
+@lru_cache(maxsize=4096)
+def _questions_text(asked: tuple[tuple[str, ...], ...]) -> str:
+    return _text({name: [kind, keys] for name, kind, *keys in asked})
 
 
 @lru_cache(maxsize=4096)
-def _options_text(kind: str, criteria: bytes) -> str:
-    """JSON text of the type of a question and of its option keys; many questions share their criteria."""
-    criteria = _decode_criteria(criteria)
-    return _text([kind, option_keys({"type": kind, "criteria": criteria})])
-
-
-@lru_cache(maxsize=4096)
-def _labels_text(kind: str, criteria: bytes) -> str:
+def _labels_text(kind: str, keys: tuple[str, ...], descriptions: tuple[bytes, ...]) -> str:
     """JSON text of the label texts of a question."""
-    return _text(list(option_labels({"type": kind, "criteria": orjson.loads(criteria)}).values()))
-
-
-def _by_question(texts: list[tuple[str, str]]) -> str:
-    """JSON text of an object from its keys and the JSON texts of its values."""
-    return "{" + ",".join([f"{_text(name)}:{text}" for name, text in texts]) + "}"
+    if kind == "noul":
+        return _text(keys)
+    return _text([_label_text(key, orjson.loads(text)) for key, text in zip(keys, descriptions, strict=True)])
 
 
 class RawRow(Struct):
@@ -245,7 +223,8 @@ class RawRow(Struct):
 
     def label_fields(self, with_texts: bool = True) -> tuple[Any, ...]:
         """The fields of its label, in order; `texts` stays empty when nobody counts by label texts."""
-        facts, asked = self.evaluation, [(name, own.type, bytes(own.criteria)) for name, own in self.questions.items()]
+        facts = self.evaluation
+        asked = tuple([(name, own.type, *option_keys(own.type, own.criteria)) for name, own in self.questions.items()])
         grouping = {key: own[key] for own in (self.provenance, self.metadata) if own for key in own if key in GROUPING_FACTS}
         return (
             facts.run_id,
@@ -255,37 +234,32 @@ class RawRow(Struct):
             facts.group_id,
             facts.payload_sha256,
             facts.proxy_tokens,
-            _by_question([(name, _options_text(kind, criteria)) for name, kind, criteria in asked]),
-            _by_question([(name, _labels_text(kind, criteria)) for name, kind, criteria in asked if with_texts]),
+            _questions_text(asked),
+            self._texts_text(asked) if with_texts else "{}",
             bytes(self.expected).decode(),
             bytes(self.scoring_raw).decode(),
             encode(grouping).decode(),
         )
 
+    def _texts_text(self, asked: tuple[tuple[str, ...], ...]) -> str:
+        """JSON text of the label texts of every question."""
+        described = zip(asked, self.questions.values(), strict=True)
+        texts = ((name, _labels_text(kind, tuple(keys), tuple(own.descriptions))) for (name, kind, *keys), own in described)
+        return "{" + ",".join([f"{_text(name)}:{text}" for name, text in texts]) + "}"
+
 
 _decode = Decoder(RawRow).decode
-_decode_criteria = Decoder(dict[str, Raw] | list[Raw] | None).decode
 
 
 def _text(value: Any) -> str:
     return orjson.dumps(value).decode()
 
 
-def option_keys(question: dict) -> list[str]:
-    """Keys of the options of one question."""
-    if question["type"] == "noul":
-        return ["false", "true"]
-    criteria = question["criteria"]
-    return list(criteria) if question["type"] == "choice" else [str(level) for level in range(len(criteria))]
-
-
-def option_labels(question: dict) -> dict[str, str]:
-    """Option key -> label text of one question, as F1 metrics count labels."""
-    keys, criteria = option_keys(question), question.get("criteria")
-    if question["type"] == "noul":
-        return dict(zip(keys, keys, strict=True))
-    descriptions = criteria.values() if question["type"] == "choice" else criteria
-    return {key: _label_text(key, description) for key, description in zip(keys, descriptions, strict=True)}
+def option_keys(kind: str, criteria: dict | list | None) -> Iterable[str]:
+    """Keys of the options of a question."""
+    if kind == "noul":
+        return "false", "true"
+    return criteria if kind == "choice" else [str(level) for level in range(len(criteria))]
 
 
 _TEXT = json.JSONEncoder(ensure_ascii=False, sort_keys=True)

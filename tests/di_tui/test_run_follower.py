@@ -216,7 +216,7 @@ def test_the_share_that_is_right_is_told_where_it_means_something(finished_run):
     run = followed(path)
     assert run.right.keys() == {41, 44, 45} and all(0 <= share <= 1 for share in run.right.values())
     rows = [row for row in map(orjson.loads, lines_of(path)) if row["catalog_id"] == 45]
-    gold = {label.run_id: label.gold for label in Suite.open(path.parents[1] / "suite").labels()}
+    gold = {request.run_id: request.row["expected"] for request in Suite.open(path.parents[1] / "suite").rows()}
     right = [row["response"]["answers"]["q1"]["choice"] == gold[row["run_id"]]["q1"] for row in rows]
     assert run.right[45] == sum(right) / len(right)
 

@@ -34,10 +34,10 @@ def test_cases_have_the_documented_schema(table):
 def test_cases_hold_one_row_per_scored_field_of_every_request_in_row_order(table):
     suite = Suite.open(SUITE_0_2, "0.2.1")
     expected = [
-        (label.run_id, question)
-        for label in suite.labels()
-        for question in label.options
-        if label.catalog_id != 56 or question == "verdict"
+        (request.run_id, question)
+        for request in suite.rows()
+        for question in request.questions
+        if request.catalog_id != 56 or question == "verdict"
     ]
     assert list(zip(table["run_id"].to_pylist(), table["question"].to_pylist(), strict=True)) == expected
 

@@ -3,12 +3,13 @@ import random
 
 import orjson
 import pytest
+from suites import make_row
 
 from suite_builder.cuts import Cut
 from suite_builder.editions import edition, editions
 from suite_builder.errors import SuiteError
 from suite_builder.row_index import KEY, LABELS, ROWS, RowIndex
-from suite_builder.rows import Label, Request, option_labels
+from suite_builder.rows import RawRow, Request
 from suite_builder.suite import Suite
 
 
@@ -36,41 +37,49 @@ def test_excluded_rows_are_left_out_unless_asked_for(make_suite):
     excluded = Suite(suite.files, suite.edition, frozenset({"44:CLadder:CLadder:test:3"}), suite.manifest, suite.directory)
     assert len(list(excluded.rows())) == 29
     assert len(list(excluded.rows(with_excluded=True))) == 30
-    assert {label.run_id for label in excluded.labels()} == {row.run_id for row in excluded.rows()}
 
 
 def test_the_published_list_excludes_442_run_ids(make_suite):
     assert len(make_suite().excluded) == 442
 
 
-def test_labels_are_the_same_from_rows_and_from_the_label_file(make_suite):
+def label_of(**changes):
+    return RawRow.from_line(orjson.dumps(make_row(44, 1) | changes)).label()
+
+
+def test_the_label_file_holds_what_scoring_needs_of_every_row(make_suite):
     suite = make_suite()
-    from_rows = list(suite.labels())
-    RowIndex.require(suite).close()
+    labels = list(RowIndex.require(suite).labels())
     assert RowIndex.of(suite) is not None
-    assert list(suite.labels()) == from_rows == [Label.from_request(request) for request in suite.rows()]
+    for label, request in zip(labels, suite.rows(), strict=True):
+        facts = {"catalog_id": label.catalog_id, "run_id": label.run_id, "payload_sha256": label.payload_sha256}
+        assert facts.items() <= request.evaluation.items()
+        assert label.gold == request.row["expected"]
+        assert label.questions == {name: [own["type"], list(own["criteria"])] for name, own in request.questions.items()}
 
 
-def test_a_label_holds_gold_options_and_facts(make_suite):
-    request = next(make_suite().rows())
-    label = Label.from_request(request)
-    assert label.gold == request.row["expected"]
-    assert label.facts == {"subject": request.row["provenance"]["subject"]}
+def test_a_label_holds_gold_options_and_facts():
+    row = make_row(44, 1)
+    label = label_of()
+    assert label.gold == row["expected"]
+    assert label.facts == {"subject": row["provenance"]["subject"]}
     assert label.scoring is None
-    first_key, first_text = next(iter(request.questions["q1"]["criteria"].items()))
-    assert label.options["q1"][first_key] == f'"{first_text}"'
+    texts = [f'"{text}"' for text in row["questions"]["q1"]["criteria"].values()]
+    assert label.texts["q1"] == texts
 
 
 @pytest.mark.parametrize(
-    ("question", "labels"),
+    ("question", "keys", "texts"),
     [
-        ({"type": "choice", "criteria": {"a": None, "b": {"z": 1, "y": "é"}}}, {"a": "a", "b": '{"y": "é", "z": 1}'}),
-        ({"type": "noul"}, {"false": "false", "true": "true"}),
-        ({"type": "score", "criteria": ["low", None]}, {"0": '"low"', "1": "1"}),
+        ({"type": "choice", "criteria": {"a": None, "b": {"z": 1, "y": "é"}}}, ["a", "b"], ["a", '{"y": "é", "z": 1}']),
+        ({"type": "noul"}, ["false", "true"], ["false", "true"]),
+        ({"type": "score", "criteria": ["low", None]}, ["0", "1"], ['"low"', "1"]),
     ],
 )
-def test_label_texts_are_the_json_of_descriptions_or_the_key(question, labels):
-    assert option_labels(question) == labels
+def test_label_texts_are_the_json_of_descriptions_or_the_key(question, keys, texts):
+    label = label_of(questions={"q": question})
+    assert label.questions == {"q": [question["type"], keys]}
+    assert label.texts == {"q": texts}
 
 
 def test_any_request_is_found_by_run_id_and_by_position(make_suite):

@@ -31,7 +31,7 @@ def write_lines(path: Path, rows: list[dict]) -> Path:
 @cache
 def scored_run_ids() -> frozenset[str]:
     """Run ids that edition 0.2.1 scores in the golden suite."""
-    return frozenset(label.run_id for label in Suite.open(SUITE_0_2, "0.2.1").labels())
+    return frozenset(request.run_id for request in Suite.open(SUITE_0_2, "0.2.1").rows())
 
 
 def bent(results: list[dict], catalog_id: int, **changes) -> tuple[list[dict], str]:
