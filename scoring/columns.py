@@ -1,14 +1,6 @@
 """The scored rows of a suite as one column a fact: from its label file, or else from the rows by all cores."""
 
-import queue
-import threading
-from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator
-from concurrent.futures import Future
-from dataclasses import fields
-from io import BytesIO
-from itertools import chain
-from pathlib import Path
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
@@ -16,15 +8,12 @@ import orjson
 
 from scoring.processes import Helpers
 from suite_builder.catalog import benchmarks as catalog
-from suite_builder.editions import Edition
-from suite_builder.errors import SuiteError
-from suite_builder.rows import Label, RawRow, parse_lines
-from suite_builder.suite import Suite, read_blocks
+from suite_builder.suite import Suite
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-BLOCKS_AHEAD = 3
+    from suite_builder.row_index import RowIndex
 
 
 class LabelRule(Protocol):
@@ -65,27 +54,26 @@ class Columns(NamedTuple):
     facts_json: Coded
 
     @classmethod
-    def read(cls, suite: Suite, rule_of: Callable[[int], LabelRule], helpers: Helpers = Helpers()) -> "Columns":
-        """The rows that the suite's edition scores.
+    def begin(
+        cls, suite: Suite, rule_of: Callable[[int], LabelRule], helpers: Helpers = Helpers()
+    ) -> "Callable[[], Columns]":
+        """Let helpers begin to read the rows that the suite's edition scores; what is returned gives the columns.
 
         Args:
             rule_of: catalog id -> rule of the benchmark. helpers: processes that take some of the work.
 
         Raises:
-            SuiteError: a malformed or unreadable row.
+            SuiteError: when the columns are asked for: a malformed or unreadable row.
         """
+        from scoring import row_shares
         from suite_builder.row_index import RowIndex  # brings pyarrow, which helpers do without
 
         index = RowIndex.of(suite)
         if index is None:
             by_label = frozenset(catalog_id for catalog_id in catalog() if rule_of(catalog_id).by_label)
-            return _of_rows(suite, by_label, helpers)
-        try:
-            table = index.columns(cls._fields)
-        finally:
-            index.close()
-        columns = _columns(table)
-        return columns.take(_kept(suite, columns))
+            rows = row_shares.begin(suite, by_label, helpers)
+            return lambda: _columns(rows())
+        return lambda: _of_index(suite, index)
 
     def take(self, positions: np.ndarray) -> "Columns":
         """The requests at these positions."""
@@ -107,45 +95,12 @@ class Row(NamedTuple):
         return orjson.loads(self.scoring_json)
 
 
-def _of_rows(suite: Suite, by_label: frozenset[int], helpers: Helpers) -> Columns:
-    import pyarrow as pa
-
-    blocks = [block for path in suite.files for block in _read(suite, path, by_label, helpers)]
-    return _columns(pa.Table.from_batches(blocks) if blocks else None)
-
-
-def _read(suite: Suite, path: Path, by_label: frozenset[int], helpers: Helpers) -> "Iterator[pa.RecordBatch]":
-    """What `_read_block` makes of the blocks of a file, in order. Helpers do it as long as they have little to do."""
-    given: deque[tuple[Future, bytes]] = deque()
-    facts = str(path), suite.edition, suite.excluded, by_label
-    lines = 0
-    for block in chain(_ahead(read_blocks(path)), [b""]):
-        busy = sum(not future.done() for future, _block in given)
-        given.append((helpers.submit(busy < BLOCKS_AHEAD * helpers.count, _read_block, block, *facts), block))
-        while given and (given[0][0].done() or not block):
-            future, own = given.popleft()
-            if isinstance(future.exception(), SuiteError):
-                _read_block(own, *facts, first=lines + 1)  # fails again, now with the number of the line in the file
-            made, count = future.result()
-            lines += count
-            yield made
-
-
-def _read_block(
-    block: bytes, name: str, edition: Edition, excluded: Collection[str], by_label: frozenset[int], first: int = 1
-) -> "tuple[pa.RecordBatch, int]":
-    """Label fields of the scored rows among some lines, and how many lines there are.
-
-    Args:
-        first: the number of the first line in its file.
-    """
-    import pyarrow as pa
-
-    rows = [row for _line, row in parse_lines(BytesIO(block), name, RawRow.from_line, first)]
-    records = [row.label_fields(row.catalog_id in by_label) for row in rows if _scores(edition, excluded, row)]
-    kinds = [(column.name, pa.int64() if column.type in (int, "int") else pa.string()) for column in fields(Label)]
-    columns = zip(*records, strict=True) if records else [()] * len(kinds)
-    return pa.RecordBatch.from_arrays(list(map(pa.array, columns, dict(kinds).values())), schema=pa.schema(kinds)), len(rows)
+def _of_index(suite: Suite, index: "RowIndex") -> Columns:
+    try:
+        columns = _columns(index.columns(Columns._fields))
+    finally:
+        index.close()
+    return columns.take(_kept(suite, columns))
 
 
 def _columns(table: "pa.Table | None") -> Columns:
@@ -188,41 +143,10 @@ def objects(column: "pa.Array | pa.ChunkedArray") -> list:
     return column.to_numpy(zero_copy_only=False).tolist()
 
 
-def _ahead(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """The same blocks, read by a thread of its own: unpacking gzip leaves the interpreter free."""
-    ahead: queue.Queue = queue.Queue(maxsize=BLOCKS_AHEAD)
-    left = threading.Event()
-
-    def read() -> None:
-        try:
-            for block in blocks:
-                ahead.put(block)
-                if left.is_set():
-                    return
-            ahead.put(None)
-        except Exception as error:
-            ahead.put(error)
-
-    threading.Thread(target=read, daemon=True).start()
-    try:
-        while (block := ahead.get()) is not None:
-            if isinstance(block, Exception):
-                raise block
-            yield block
-    finally:
-        left.set()
-        while not ahead.empty():  # lets a reader go that waits for room
-            ahead.get()
-
-
 def _kept(suite: Suite, columns: Columns) -> np.ndarray:
     """Positions of the rows that the edition reads and that are not excluded."""
     kept = np.array([run_id not in suite.excluded for run_id in columns.run_id], bool)
-    for position in np.flatnonzero(np.isin(columns.catalog_id, list(suite.edition.cuts))).tolist():
+    for position in np.flatnonzero(kept & np.isin(columns.catalog_id, list(suite.edition.cuts))).tolist():
         row = columns.run_id[position], int(columns.catalog_id[position]), columns.group_id[position]
-        kept[position] = _scores(suite.edition, suite.excluded, Row(*row, columns.scoring_json[position]))
+        kept[position] = suite.edition.reads(Row(*row, columns.scoring_json[position]))
     return np.flatnonzero(kept)
-
-
-def _scores(edition: Edition, excluded: Collection[str], row: Row | RawRow) -> bool:
-    return row.run_id not in excluded and (row.catalog_id not in edition.cuts or edition.reads(row))

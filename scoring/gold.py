@@ -15,7 +15,6 @@ import orjson
 
 from scoring.columns import Coded, Columns, LabelRule
 from scoring.errors import ScoreError
-from scoring.processes import Helpers
 from suite_builder.suite import Suite
 
 NO_OPTION = -1
@@ -60,9 +59,9 @@ class Gold:
     _parsed: dict[str, dict[int, Any]] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, suite: Suite, rule_of: Callable[[int], Rule], helpers: Helpers = Helpers()) -> "Gold":
-        """The rows that the suite's edition scores; see `Columns.read` and `of`."""
-        return cls.of(Columns.read(suite, rule_of, helpers), rule_of)
+    def read(cls, suite: Suite, rule_of: Callable[[int], Rule]) -> "Gold":
+        """The rows that the suite's edition scores; see `Columns.begin` and `of`."""
+        return cls.of(Columns.begin(suite, rule_of)(), rule_of)
 
     @classmethod
     def of(cls, columns: Columns, rule_of: Callable[[int], Rule]) -> "Gold":

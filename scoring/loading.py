@@ -6,6 +6,7 @@ from pathlib import Path
 
 from scoring import case_table
 from scoring.cases import Cases
+from scoring.columns import Columns
 from scoring.editions import Edition
 from scoring.errors import ScoreError
 from scoring.gold import Gold
@@ -49,8 +50,9 @@ def load(
         answers = case_table.read(results.with_name(CASES), gold, suite.excluded)
     if answers is None:
         with uncollected(), helpers(results) as processes:
+            columns = None if gold else Columns.begin(suite, rules.benchmark, processes)
             parts = begin(results, processes)
-            gold = gold or Gold.read(suite, rules.benchmark, processes)
+            gold = gold or Gold.of(columns(), rules.benchmark)
             answers = match(gold, parts.results(_counter(emit)), suite.excluded)
     others = answers.others.counts.total()
     if others and not answers.status.any():

@@ -5,11 +5,11 @@ import multiprocessing
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from engines.cores import cores
 
@@ -23,17 +23,6 @@ class Helpers:
 
     count: int = 0
     executor: Executor | None = None
-
-    def submit(self, elsewhere: bool, function: Callable, *arguments: Any) -> Future:
-        """Call a function in one of them, or else in this process, at once."""
-        if elsewhere:
-            return self.executor.submit(function, *arguments)
-        future: Future = Future()
-        try:
-            future.set_result(function(*arguments))
-        except Exception as error:
-            future.set_exception(error)
-        return future
 
 
 Made = TypeVar("Made")

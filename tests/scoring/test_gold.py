@@ -1,5 +1,6 @@
 """Rows as columns, from a label file and from the rows themselves."""
 
+import random
 import shutil
 
 import numpy as np
@@ -7,10 +8,10 @@ import pytest
 from golden import SUITE_0_2, golden_lines, write_lines
 
 from scoring import processes
+from scoring.columns import Columns
 from scoring.editions import edition
 from scoring.errors import ScoreError
 from scoring.gold import NO_OPTION, Gold, distinct, option_key, spans
-from suite_builder import suite as suite_files
 from suite_builder.errors import SuiteError
 from suite_builder.row_index import FOLDER, build
 from suite_builder.suite import Suite
@@ -45,17 +46,20 @@ def test_label_file_and_rows_give_the_same_columns(gold, tmp_path):
     assert indexed.facts(everything) == gold.facts(everything)
 
 
-def test_rows_read_by_several_processes_are_in_order(gold, tmp_path, monkeypatch):
-    big = write_lines(tmp_path / "results.jsonl", [{"x": "y" * 100}] * 10)
+def test_rows_read_by_several_processes_are_in_order(tmp_path, monkeypatch):
+    rows = golden_lines(SUITE_0_2 / "selected-rows.jsonl.gz")[:120]
+    noise = random.Random(1)
+    padded = [row | {"state": {"noise": noise.randbytes(50_000).hex()}} for row in rows]
+    suite = Suite.from_rows_file(write_lines(tmp_path / "rows.jsonl", padded), "0.2.1")
     monkeypatch.setattr(processes, "BYTES_A_PROCESS", 10)
-    monkeypatch.setattr(processes, "cores", lambda: 2)
-    monkeypatch.setattr(suite_files, "BLOCK", 5000)
-    with processes.helpers(big) as helpers:
-        assert helpers.count == 1
-        shared = Gold.read(Suite.open(SUITE_0_2, "0.2.1"), RULES.benchmark, helpers)
-    assert shared.run_ids == gold.run_ids
+    monkeypatch.setattr(processes, "cores", lambda: 3)
+    with processes.helpers(suite.files[0]) as helpers:
+        assert helpers.count == 2
+        shared = Gold.of(Columns.begin(suite, RULES.benchmark, helpers)(), RULES.benchmark)
+    alone = Gold.read(suite, RULES.benchmark)
+    assert shared.run_ids == alone.run_ids and len(alone) > 50
     for name in ARRAYS:
-        assert np.array_equal(getattr(shared, name), getattr(gold, name)), name
+        assert np.array_equal(getattr(shared, name), getattr(alone, name)), name
 
 
 def test_fields_are_the_scored_questions_with_their_gold_option(gold):
