@@ -23,7 +23,7 @@ def table(cases, labels: dict) -> str:
     records = cases.to_pylist()
     for catalog_id in sorted({record["catalog_id"] for record in records}):
         own = [record for record in records if record["catalog_id"] == catalog_id]
-        chances = [1 / len(labels[record["run_id"]].options[record["question"]]) for record in own]
+        chances = [1 / len(labels[record["run_id"]].questions[record["question"]][1]) for record in own]
         right, expected = sum(bool(record["correct"]) for record in own), sum(chances)
         deviation = math.sqrt(sum(chance * (1 - chance) for chance in chances))
         p = math.erfc((right - expected) / deviation / math.sqrt(2)) / 2

@@ -12,6 +12,7 @@ import time
 import traceback
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import BytesIO
@@ -179,37 +180,42 @@ def result_blocks(path: Path | str, start: int = 0, stop: int | None = None) -> 
     """
     path = Path(path)
     buffer, kept, left = bytearray(BLOCK), 0, sys.maxsize if stop is None else stop - start
-    try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb", buffering=0) as stream:
-            stream.seek(start)
-            while count := stream.readinto(memoryview(buffer)[kept : kept + left]):
-                end, left = kept + count, left - count
-                whole = buffer.rfind(b"\n", kept, end) + 1
-                if whole:
-                    yield start, memoryview(buffer)[:whole]
-                start, kept = start + whole, end - whole
-                target = buffer if kept < len(buffer) else bytearray(2 * kept)
-                target[:kept] = buffer[whole:end]
-                buffer = target
-    except FileNotFoundError:
-        raise ResultsError(f"no results in {path}; start a run with `di-tui run`") from None
-    except (OSError, EOFError, zlib.error) as error:
-        raise ResultsError(f"cannot read {path}: {error}") from None
+    with _read_errors(path), gzip.open(path) if path.suffix == ".gz" else path.open("rb", buffering=0) as stream:
+        stream.seek(start)
+        while count := stream.readinto(memoryview(buffer)[kept : kept + left]):
+            end, left = kept + count, left - count
+            whole = buffer.rfind(b"\n", kept, end) + 1
+            if whole:
+                yield start, memoryview(buffer)[:whole]
+            start, kept = start + whole, end - whole
+            target = buffer if kept < len(buffer) else bytearray(2 * kept)
+            target[:kept] = buffer[whole:end]
+            buffer = target
 
 
 def result_parts(path: Path, size: int) -> list[tuple[int, int]]:
     """Where parts of a plain file begin and end: whole lines, of about `size` bytes together.
 
     Raises:
-        OSError: the file cannot be read.
+        ResultsError: no such file, or it cannot be read.
     """
-    with path.open("rb") as stream:
+    with _read_errors(path), path.open("rb") as stream:
         bounds, total = [0], os.fstat(stream.fileno()).st_size
         while bounds[-1] < total:
             stream.seek(bounds[-1] + size)
             stream.readline()
             bounds.append(min(stream.tell(), total))
     return list(pairwise(bounds))
+
+
+@contextmanager
+def _read_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError:
+        raise ResultsError(f"no results in {path}; start a run with `di-tui run`") from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise ResultsError(f"cannot read {path}: {error}") from None
 
 
 def _line_number(path: Path, position: int) -> int:

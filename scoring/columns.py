@@ -54,9 +54,7 @@ class Columns(NamedTuple):
     facts_json: Coded
 
     @classmethod
-    def begin(
-        cls, suite: Suite, rule_of: Callable[[int], LabelRule], helpers: Helpers = Helpers()
-    ) -> "Callable[[], Columns]":
+    def begin(cls, suite: Suite, rule_of: Callable[[int], LabelRule], helpers: Helpers = Helpers()) -> "Callable[[], Columns]":
         """Let helpers begin to read the rows that the suite's edition scores; what is returned gives the columns.
 
         Args:

@@ -178,18 +178,17 @@ class _Shaped(NamedTuple):
 def _shaped(gold: Gold, parts: list[Part], position: np.ndarray) -> tuple[Fields, list[tuple[int, Any]]]:
     """Fields of the valid responses with a shape; and (number, response) of the others."""
     given = _Shaped.of(parts)
-    positions = position[given.number]
-    form = gold.form[positions]
-    first, pair = distinct(given.shape, form)
-    orders = [_order(given.shapes[given.shape[place]], gold.forms[form[place]]) for place in first.tolist()]
-    fits = given.valid() & np.array([order is not None for order in orders], bool)[pair]
-    known = positions != UNKNOWN
-    doubtful = [(int(given.number[place]), given.response(place)) for place in np.flatnonzero(known & ~fits).tolist()]
+    known = np.flatnonzero(position[given.number] != UNKNOWN)
+    shape, form = given.shape[known], gold.form[position[given.number[known]]]
+    first, pair = distinct(shape, form)
+    orders = [_order(given.shapes[shape[place]], gold.forms[form[place]]) for place in first.tolist()]
+    fits = given.valid()[known] & np.array([order is not None for order in orders], bool)[pair]
+    doubtful = [(int(given.number[place]), given.response(place)) for place in known[~fits].tolist()]
 
-    used = np.flatnonzero(known & fits)
-    lengths, field = np.diff(gold.starts)[positions[used]], gold.fields_of(positions[used])
-    own = np.repeat(used, lengths)
-    kind, asked, first_option = pair[own], gold.asked[field], given.first_option[own]
+    used, positions = known[fits], position[given.number[known[fits]]]
+    lengths, field = np.diff(gold.starts)[positions], gold.fields_of(positions)
+    own, kind = np.repeat(used, lengths), np.repeat(pair[fits], lengths)
+    asked, first_option = gold.asked[field], given.first_option[own]
     questions, starts, options, back = (
         Ragged.of(getattr(order, name) if order else () for order in orders) for name in _Order._fields
     )

@@ -18,7 +18,7 @@ from isal import isal_zlib
 from suite_builder.catalog import benchmarks
 from suite_builder.editions import Edition, edition, editions
 from suite_builder.errors import SuiteError
-from suite_builder.rows import Request, parse_lines
+from suite_builder.rows import Label, RawRow, Request, parse_lines
 
 EXCLUSIONS = "excluded-questions.json"
 MANIFEST = "manifest.json"
@@ -105,6 +105,24 @@ class Suite:
             for _line, request in parse_lines(read_lines(path), str(path)):
                 if self.edition.reads(request) and (with_excluded or request.run_id not in self.excluded):
                     yield request
+
+    def labels(self, with_excluded: bool = False) -> Iterator[Label]:
+        """Stream the labels that the edition reads, in file order; from the label file when the suite has one.
+
+        Raises:
+            SuiteError: as `rows`.
+        """
+        from suite_builder.row_index import RowIndex
+
+        index = RowIndex.of(self)
+        for label in index.labels() if index else self._labels_of_rows():
+            if self.edition.reads(label) and (with_excluded or label.run_id not in self.excluded):
+                yield label
+
+    def _labels_of_rows(self) -> Iterator[Label]:
+        for path in self.files:
+            for _line, row in parse_lines(read_lines(path), str(path), RawRow.from_line):
+                yield row.label()
 
     def require_content(self, content_sha256: dict[str, str]) -> None:
         """Refuse rows that are not the ones this suite should have.

@@ -5,13 +5,15 @@ import shutil
 
 import numpy as np
 import pytest
-from golden import SUITE_0_2, golden_lines, write_lines
+from golden import SUITE_0_2, golden_lines, results_of, write_lines
 
 from scoring import processes
 from scoring.columns import Columns
 from scoring.editions import edition
 from scoring.errors import ScoreError
 from scoring.gold import NO_OPTION, Gold, distinct, option_key, spans
+from scoring.matching import match
+from scoring.reading import begin
 from suite_builder.errors import SuiteError
 from suite_builder.row_index import FOLDER, build
 from suite_builder.suite import Suite
@@ -112,6 +114,8 @@ def test_a_suite_without_rows_is_empty(tmp_path):
     suite = Suite.from_rows_file(write_lines(tmp_path / "rows.jsonl", []), "0.2.1")
     gold = Gold.read(suite, RULES.benchmark)
     assert (len(gold), len(gold.asked), gold.starts.tolist()) == (0, 0, [0])
+    answers = match(gold, begin(results_of("gappy")).results())
+    assert len(answers.status) == 0 and answers.others.strangers > 0
 
 
 @pytest.mark.parametrize(("answer", "key"), [(True, "true"), (False, "false"), (2, "2"), ("a", "a"), (None, None), ([], None)])

@@ -37,6 +37,7 @@ def test_excluded_rows_are_left_out_unless_asked_for(make_suite):
     excluded = Suite(suite.files, suite.edition, frozenset({"44:CLadder:CLadder:test:3"}), suite.manifest, suite.directory)
     assert len(list(excluded.rows())) == 29
     assert len(list(excluded.rows(with_excluded=True))) == 30
+    assert {label.run_id for label in excluded.labels()} == {row.run_id for row in excluded.rows()}
 
 
 def test_the_published_list_excludes_442_run_ids(make_suite):
@@ -49,8 +50,11 @@ def label_of(**changes):
 
 def test_the_label_file_holds_what_scoring_needs_of_every_row(make_suite):
     suite = make_suite()
-    labels = list(RowIndex.require(suite).labels())
+    from_rows = list(suite.labels())
+    RowIndex.require(suite).close()
     assert RowIndex.of(suite) is not None
+    labels = list(suite.labels())
+    assert labels == from_rows
     for label, request in zip(labels, suite.rows(), strict=True):
         facts = {"catalog_id": label.catalog_id, "run_id": label.run_id, "payload_sha256": label.payload_sha256}
         assert facts.items() <= request.evaluation.items()
