@@ -1,6 +1,6 @@
 """The scored rows of a suite as one column a fact: from its label file, or else from the rows by all cores."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
@@ -22,17 +22,11 @@ class LabelRule(Protocol):
     by_label: bool
 
 
-class Texts(Protocol):
-    """Texts by place."""
-
-    def __getitem__(self, place: int) -> str: ...
-
-
 class Coded(NamedTuple):
     """A text a request: its place among the distinct ones."""
 
     codes: np.ndarray
-    values: Texts
+    values: Sequence[str]
 
     def __getitem__(self, position: int) -> str:
         return self.values[self.codes[position]]
@@ -63,8 +57,9 @@ class Columns(NamedTuple):
         Raises:
             SuiteError: when the columns are asked for: a malformed or unreadable row.
         """
+        # Both bring pyarrow, which helpers that read results do without.
         from scoring import row_shares
-        from suite_builder.row_index import RowIndex  # brings pyarrow, which helpers do without
+        from suite_builder.row_index import RowIndex
 
         index = RowIndex.of(suite)
         if index is None:
@@ -126,11 +121,14 @@ def _coded_by_chunk(column: "pa.ChunkedArray") -> Coded:
     return Coded(np.concatenate(codes), _StoredTexts(pa.chunked_array([chunk.dictionary for chunk in chunks])))
 
 
-class _StoredTexts:
+class _StoredTexts(Sequence[str]):
     """Texts that become Python texts when they are asked for."""
 
     def __init__(self, column: "pa.ChunkedArray"):
         self.column = column
+
+    def __len__(self) -> int:
+        return len(self.column)
 
     def __getitem__(self, place: int) -> str:
         return self.column[int(place)].as_py()

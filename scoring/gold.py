@@ -91,7 +91,7 @@ class Gold:
         ]
         used, form = np.unique(columns.questions_json.codes, return_inverse=True)
         lengths = np.array([len(own.asked) for own in blocks], int)
-        fields = spans((np.cumsum(lengths) - lengths)[block], lengths[block])
+        fields = spans(starts_of(lengths)[block], lengths[block])
         return cls(
             columns=columns,
             places=places,
@@ -198,9 +198,14 @@ class Gold:
         return [known[code] for code in codes]
 
 
+def starts_of(lengths: np.ndarray) -> np.ndarray:
+    """Where each of several spans begins that lie one after the other."""
+    return np.cumsum(lengths) - lengths
+
+
 def spans(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     """The numbers from each start on, as many as its length, one span after the other."""
-    return np.arange(lengths.sum()) + np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
+    return np.arange(lengths.sum()) + np.repeat(starts - starts_of(lengths), lengths)
 
 
 class Ragged(NamedTuple):
@@ -214,7 +219,7 @@ class Ragged(NamedTuple):
     def of(cls, lists: Iterable[Sequence[int]]) -> "Ragged":
         lists = list(lists)
         lengths = np.array(list(map(len, lists)), int)
-        return cls(np.array(list(chain.from_iterable(lists)), int), np.cumsum(lengths) - lengths, lengths)
+        return cls(np.array(list(chain.from_iterable(lists)), int), starts_of(lengths), lengths)
 
     def take(self, places: np.ndarray) -> np.ndarray:
         """Some of the lists, one after the other."""

@@ -1,7 +1,7 @@
 """Results held against the rows: the answer to every request out of all parts of a results file."""
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import accumulate, chain, compress
 from operator import ne
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ import numpy as np
 
 from engines.wire import SUM_TOLERANCE
 from scoring.answers import ERROR, OK, PROBABILITIES, STRANGE, Answers
-from scoring.gold import NO_OPTION, Form, Gold, Ragged, distinct
+from scoring.gold import NO_OPTION, Form, Gold, Ragged, distinct, starts_of
 from scoring.parts import NO_SHAPE, Part, Shape
 from scoring.single_answers import answers_of, invalid, read_answer
 
@@ -119,11 +119,6 @@ def _order(shape: Shape, form: Form) -> _Order | None:
     )
 
 
-def _starts(lengths: np.ndarray) -> np.ndarray:
-    """Where each of several spans begins that lie one after the other."""
-    return np.cumsum(lengths) - lengths
-
-
 class _Shaped(NamedTuple):
     """Responses with a shape. number, shape, first_question, first_option: by response, the number of its result, its place
     in `shapes`, and where its questions and options start. first, chosen: by question, where its options start and the
@@ -149,9 +144,9 @@ class _Shaped(NamedTuple):
             list(codes),
             np.flatnonzero(np.concatenate([part.shape for part in parts]) != NO_SHAPE),
             shape,
-            _starts(sizes.lengths[shape]),
-            _starts(options),
-            _starts(sizes.take(shape)),
+            starts_of(sizes.lengths[shape]),
+            starts_of(options),
+            starts_of(sizes.take(shape)),
             np.concatenate([part.chosen for part in parts]),
             np.concatenate([part.values for part in parts]),
         )
@@ -217,7 +212,7 @@ def _numbered(parts: list[Part]) -> Iterator[tuple[int, Any]]:
 
 
 def _odd(
-    gold: Gold, responses: Iterator[tuple[int, Any]], position: np.ndarray
+    gold: Gold, responses: Iterable[tuple[int, Any]], position: np.ndarray
 ) -> tuple[Fields, dict[tuple[int, int], str], dict[int, str]]:
     """Fields of responses read one answer at a time; (number, field) -> chosen text that is no option; and number -> problem."""
     read, strange, problems = [], {}, {}

@@ -13,7 +13,7 @@ def begin(path: Path, helpers: Helpers = Helpers()) -> Shared[Part]:
     """Let helpers begin to read a results file; the parts are its `results`.
 
     Raises:
-        ResultsError: when asked for the results: the file is missing or malformed.
+        ResultsError: the file cannot be read; when asked for the results also: it is missing or malformed.
     """
     parts = result_parts(path, BYTES_A_PART) if helpers.count else [(0, None)]
     return Shared(helpers, read_part, [(path, start, stop) for start, stop in parts])

@@ -9,7 +9,8 @@ from dataclasses import fields
 from io import BytesIO
 from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from scoring.processes import Helpers
 from suite_builder.editions import Edition
@@ -18,14 +19,11 @@ from suite_builder.row_index import UNIQUE
 from suite_builder.rows import Label, RawRow, parse_lines
 from suite_builder.suite import Suite, read_blocks, read_lines
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 # This process begins before its helpers have started up: so many times it takes a block of each of them once.
 HEAD_START = 8
 
 
-def begin(suite: Suite, by_label: Collection[int], helpers: Helpers) -> "Callable[[], pa.Table | None]":
+def begin(suite: Suite, by_label: Collection[int], helpers: Helpers) -> Callable[[], pa.Table | None]:
     """Let helpers begin with their shares; what is returned reads the rest and gives all rows in order, None without any.
 
     Args:
@@ -37,9 +35,7 @@ def begin(suite: Suite, by_label: Collection[int], helpers: Helpers) -> "Callabl
     facts = suite.files, suite.edition, suite.excluded, by_label, helpers.count + 1
     begun = [helpers.executor.submit(read_share, *facts, share) for share in range(helpers.count)]
 
-    def rows() -> "pa.Table | None":
-        import pyarrow as pa
-
+    def rows() -> pa.Table | None:
         try:
             own = read_share(*facts, helpers.count)
             shares = [*(share.result() for share in begun), own]
@@ -55,7 +51,7 @@ def begin(suite: Suite, by_label: Collection[int], helpers: Helpers) -> "Callabl
 
 def read_share(
     files: tuple[Path, ...], edition: Edition, excluded: Collection[str], by_label: Collection[int], processes: int, share: int
-) -> "list[pa.RecordBatch]":
+) -> list[pa.RecordBatch]:
     """A batch of label fields for each block of a share.
 
     Raises:
@@ -72,9 +68,7 @@ def _taker(number: int, processes: int) -> int:
     return share if turn % HEAD_START else processes - 1
 
 
-def _batch(rows: Iterator[RawRow], edition: Edition, excluded: Collection[str], by_label: Collection[int]) -> "pa.RecordBatch":
-    import pyarrow as pa
-
+def _batch(rows: Iterator[RawRow], edition: Edition, excluded: Collection[str], by_label: Collection[int]) -> pa.RecordBatch:
     scored = (row for row in rows if row.run_id not in excluded and edition.reads(row))
     records = [row.label_fields(row.catalog_id in by_label) for row in scored]
     names = [column.name for column in fields(Label)]
