@@ -7,8 +7,8 @@ and its time taken in proportion to its tokens.
 needed: tokens of all prompts and options with every common beginning counted once, over all requests of a row type.
 padding: tokens computed that belong to no sequence; all ways compute one row at a time or pack, so there is none.
 share: floating-point operations of the needed tokens (attention and the needed rows of logits included) a second, over those
-of a large matrix product, the mean of right before and after. On a machine with other load, `--cpu-time` counts the process's
-time on one thread in place of the clock.
+of a large matrix product that is taken several times a second between the layers, as the speed of a machine moves within seconds;
+its time is left out. On a machine with other load, `--cpu-time` counts the process's time on one thread in place of the clock.
 """
 
 import argparse
@@ -31,7 +31,7 @@ HEADER = (
     "| rows | way | requests | requests/s | to prefix reuse | computed/needed | padding | share | peak MiB |\n"
     "|---|---|---:|---:|---:|---:|---:|---:|---:|"
 )
-MATRIX, PRODUCTS = 2048, 4
+MATRIX, EVERY_SECONDS = 2048, 0.2
 KINDS = {"BBH": 58, "MuSR": 32, "BANKING77": 4, "ContractNLI": 11, "SATA": 33, "Home appliance": 9}
 
 
@@ -62,25 +62,59 @@ def needed(model, prefix: list[int], tokenized: list) -> Work:
     return Work(layout.new_tokens, operations)
 
 
-def matrix_seconds(model, clock: Callable[[], float]) -> float:
-    """Mean seconds of a product of two large square matrices in the model's dtype on its device, over 2 * MATRIX^3 operations."""
-    import torch
+class Yardstick:
+    """What the device makes of one large matrix product, again and again between the layers of models.
 
-    scale = 4 if model.device.type == "cuda" else 1
-    left, right = (torch.randn(scale * MATRIX, scale * MATRIX, device=model.device, dtype=model.dtype) for _ in range(2))
-    (left @ right).sum().item()
-    began = clock()
-    for _ in range(PRODUCTS):
-        (left @ right).sum().item()
-    return (clock() - began) / PRODUCTS / scale**3
+    The product is that of two square matrices in the model's dtype. `clock` says the seconds without the products.
+    """
+
+    def __init__(self, model, clock: Callable[[], float]):
+        import torch
+
+        self._clock = clock
+        self._side = MATRIX * (4 if model.device.type == "cuda" else 1)
+        shape = (self._side, self._side)
+        self._left, self._right = (torch.randn(shape, device=model.device, dtype=model.dtype) for _ in range(2))
+        self._paused, self._rates, self._latest = 0.0, [], 0.0
+        self.measure()
+
+    def clock(self) -> float:
+        return self._clock() - self._paused
+
+    def watch(self, model) -> None:
+        """A product before a layer of the model when the latest one was some time ago."""
+        import torch
+
+        for layer in next(module for module in model.modules() if isinstance(module, torch.nn.ModuleList)):
+            layer.register_forward_pre_hook(self._before_layer)
+
+    def _before_layer(self, *_) -> None:
+        if self._clock() - self._latest >= EVERY_SECONDS:
+            self.measure()
+
+    def measure(self) -> None:
+        (self._left[:1] @ self._right).sum().item()  # waits for what the device still has to do
+        began = self._clock()
+        (self._left @ self._right).sum().item()
+        self._latest = self._clock()
+        self._rates.append(2 * self._side**3 / (self._latest - began))
+        self._paused += self._latest - began
+
+    def rate(self) -> float:
+        """Mean floating-point operations a second since the last call; a product more is taken for it."""
+        self.measure()
+        rates, self._rates = self._rates, self._rates[-1:]
+        return sum(rates) / len(rates)
 
 
 class Ways:
     """The ways to answer a list of requests; each gives how many tokens it computed, and how many it would for all of them."""
 
-    def __init__(self, engine, model, naive_tokens: int):
+    def __init__(self, engine, model, naive_tokens: int, yardstick: Yardstick):
         self.engine, self.model, self.naive_tokens = engine, model, naive_tokens
         self.computed = 0
+        yardstick.watch(model)
+        yardstick.watch(engine._model)
         forward = engine._model.forward
 
         def counting(**given):
@@ -185,7 +219,8 @@ def main() -> None:
     prefix = engine._rendering.beginning()
     engine._scorer.keep(prefix)
     engine.warm_up()
-    ways = Ways(engine, model, given.naive_tokens)
+    yardstick = Yardstick(model, clock)
+    ways = Ways(engine, model, given.naive_tokens, yardstick)
     print(HEADER)
     for kind, requests in choose([Suite.open(path) for path in given.suite], engine, given.requests, given.tokens):
         if given.kinds and kind not in given.kinds:
@@ -196,14 +231,13 @@ def main() -> None:
         work = needed(model, prefix, tokenized)
         rates: dict[str, float] = {}
         for way in given.ways:
-            before = matrix_seconds(model, clock)
-            began = clock()
+            yardstick.rate()
+            began = yardstick.clock()
             computed, in_all = getattr(ways, way)(requests, tokenized)
-            seconds = (clock() - began) * in_all / computed
-            peak_rate = 2 * MATRIX**3 / ((before + matrix_seconds(model, clock)) / 2)
+            seconds = (yardstick.clock() - began) * in_all / computed
             rates[way] = len(requests) / seconds
             ratio = f"{rates[way] / rates['reuse']:.2f}" if "reuse" in rates else ""
-            share = work.operations / seconds / peak_rate
+            share = work.operations / seconds / yardstick.rate()
             print(
                 f"| {kind} | {way} | {len(requests)} | {rates[way]:.3g} | {ratio} | {in_all / work.tokens:.2f} "
                 f"| 0 % | {share:.0%} | {peak_mib(model):,.0f} |",

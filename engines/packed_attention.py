@@ -1,9 +1,13 @@
 """Attention over a packed row (packing.py): every block of tokens reads its own keys and no others.
 
+What a long stretch of tokens reads as a whole takes one call without a mask, where the kernel says how much its answer weighs (the
+logarithm of the sum of its exponentials); the answers of a token over different keys add up by these weights.
+
 Takes the place of a model's attention through the interface that `transformers` has for it, so every other part of the model
 computes one unpadded row. Knows nothing of questions or tokens.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,13 +16,15 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention
 from transformers import AttentionInterface
 
-from engines.packing import Block
+from engines.packing import Block, blocks
 
 NAME = "di_packed"
 # Key counts are rounded up to this; kernels want masks aligned.
 ALIGNMENT = 8
 # Blocks share a call when the longest reads at most this many times the keys of the shortest.
 SPREAD = 1.25
+# From so many keys on, a call of their own costs less than their mask.
+LONG_STRETCH = 256
 
 
 class Group:
@@ -27,7 +33,7 @@ class Group:
     queries: (blocks * rows), indices into the row of this pass; keys: (blocks * columns), indices into all tokens so far.
     """
 
-    def __init__(self, members: Sequence[Block], offset: int):
+    def __init__(self, members: Sequence[Block], offset: int, device: torch.device):
         rows = max(block.stop - block.start for block in members)
         columns = -(-max(len(block.keys) for block in members) // ALIGNMENT) * ALIGNMENT
         self.count = len(members)
@@ -37,8 +43,8 @@ class Group:
         for place, block in enumerate(members):
             keys[place, : len(block.keys)] = block.keys
         self._absolute = (queries, keys)
-        self.queries = (queries - offset).ravel()
-        self.keys = keys.clip(0).ravel()
+        self.queries = torch.from_numpy((queries - offset).ravel()).to(device)
+        self.keys = torch.from_numpy(keys.clip(0).ravel()).to(device)
 
     def seen(self, positions: np.ndarray, ends: np.ndarray, window: int | None) -> np.ndarray:
         """Whether a query reads a key: (blocks, rows, columns) of bool."""
@@ -49,33 +55,44 @@ class Group:
         return seen
 
 
+class Stretch:
+    """A block whose tokens read all of its keys. queries: slice of the row of this pass; keys: slice or indices."""
+
+    def __init__(self, block: Block, offset: int, device: torch.device):
+        first, last = int(block.keys[0]), int(block.keys[-1])
+        self.queries = slice(block.start - offset, block.stop - offset)
+        self.keys: slice | torch.Tensor = slice(first, last + 1)
+        if last - first >= len(block.keys):
+            self.keys = torch.from_numpy(block.keys).to(device)
+
+
 class Pack:
-    """What the attention of one forward pass needs: the groups of its blocks, and their masks.
+    """What the attention of one forward pass needs: its blocks, and their masks.
 
     Args:
-        members: the blocks of the pass.
-        offset: index of the first token of the pass.
-        at_once: how many blocks may share a call.
+        start, stop: indices of the tokens of the pass.
         positions, ends: of all tokens so far.
+        block_tokens: tokens of a block at most.
+        at_once: how many blocks may share a call.
     """
 
     def __init__(
         self,
-        members: Sequence[Block],
-        offset: int,
+        start: int,
+        stop: int,
         positions: np.ndarray,
         ends: np.ndarray,
+        block_tokens: int,
         at_once: int,
         device: torch.device,
         dtype: torch.dtype,
     ):
+        self._row = (start, stop, block_tokens)
+        self._at_once = at_once
         self._facts = (positions, ends)
         self._device, self._dtype = device, dtype
-        self._groups = [Group(group, offset) for group in _alike(members, at_once)]
-        self._indices = [
-            (torch.from_numpy(group.queries).to(device), torch.from_numpy(group.keys).to(device)) for group in self._groups
-        ]
-        self._masks: dict[tuple[int | None, int], list[torch.Tensor]] = {}
+        self._cuts: dict[float, tuple[list[Group], list[Stretch]]] = {}
+        self._masks: dict[tuple, torch.Tensor] = {}
 
     def attend(
         self,
@@ -97,33 +114,62 @@ class Pack:
         _, heads, tokens, size = query.shape
         key_heads = key.shape[1]
         shared_by = heads // key_heads
+        weighed = query.device.type == "cpu" and size == value.shape[-1] and window is None and softcap is None
+        groups, stretches = self._cut(LONG_STRETCH if weighed else math.inf)
         # Queries that share a key head stand below each other, so that keys need not be repeated.
-        query = query[0].view(key_heads, shared_by, tokens, size)
+        query, key, value = query[0].view(key_heads, shared_by, tokens, size), key[0], value[0]
         output = query.new_empty(tokens, heads, value.shape[-1])
-        for group, (queries, keys), mask in zip(self._groups, self._indices, self._mask(window, shared_by), strict=True):
+        weights = query.new_empty(tokens, heads, 1, dtype=torch.float32)
+        for group in groups:
             shape = (key_heads, shared_by, group.count, group.rows, size)
-            asked = query.index_select(2, queries).view(shape).permute(2, 0, 1, 3, 4).reshape(group.count, key_heads, -1, size)
+            asked = query.index_select(2, group.queries).view(shape).permute(2, 0, 1, 3, 4)
+            asked = asked.reshape(group.count, key_heads, -1, size)
             read = [
-                states[0].index_select(1, keys).view(key_heads, group.count, -1, states.shape[-1]).transpose(0, 1)
+                states.index_select(1, group.keys).view(key_heads, group.count, -1, states.shape[-1]).transpose(0, 1)
                 for states in (key, value)
             ]
-            answer = _attention(asked, *read, mask, scaling, softcap)
-            answer = answer.view(group.count, key_heads, shared_by, group.rows, -1).permute(0, 3, 1, 2, 4)
-            output.index_copy_(0, queries, answer.reshape(group.count * group.rows, heads, -1))
+            mask = self._mask(group, window, shared_by)
+            if stretches:
+                answer, weight = _weighed_attention(asked, *read, mask, scaling)
+                weights.index_copy_(0, group.queries, _by_token(weight[..., None], shared_by))
+            else:
+                answer = _attention(asked, *read, mask, scaling, softcap)
+            output.index_copy_(0, group.queries, _by_token(answer, shared_by))
+        for stretch in stretches:
+            asked = query[:, :, stretch.queries].reshape(1, key_heads, -1, size)
+            answer, weight = _weighed_attention(asked, key[None, :, stretch.keys], value[None, :, stretch.keys], None, scaling)
+            answer, weight = _by_token(answer, shared_by), _by_token(weight[..., None], shared_by)
+            known, known_weight = output[stretch.queries], weights[stretch.queries]
+            known.lerp_(answer, (weight - known_weight).sigmoid_().to(answer.dtype))
+            torch.logaddexp(known_weight, weight, out=known_weight)
         return output[None]
 
-    def _mask(self, window: int | None, shared_by: int) -> list[torch.Tensor]:
-        """What is added to the attention scores of each group: (blocks, 1, shared_by * rows, columns)."""
-        if (window, shared_by) not in self._masks:
-            self._masks[window, shared_by] = [
-                self._additive(group.seen(*self._facts, window), shared_by) for group in self._groups
-            ]
-        return self._masks[window, shared_by]
+    def _cut(self, fewest: float) -> tuple[list[Group], list[Stretch]]:
+        if fewest not in self._cuts:
+            start, stop, block_tokens = self._row
+            found = list(blocks(self._facts[1], start, stop, block_tokens, fewest))
+            groups = _alike([block for block in found if not block.read_by_all], self._at_once)
+            self._cuts[fewest] = (
+                [Group(group, start, self._device) for group in groups],
+                [Stretch(block, start, self._device) for block in found if block.read_by_all],
+            )
+        return self._cuts[fewest]
 
-    def _additive(self, seen: np.ndarray, shared_by: int) -> torch.Tensor:
-        mask = torch.zeros(seen.shape, dtype=self._dtype, device=self._device)
-        mask.masked_fill_(torch.from_numpy(~seen).to(self._device), float("-inf"))
-        return mask.repeat(1, shared_by, 1)[:, None]
+    def _mask(self, group: Group, window: int | None, shared_by: int) -> torch.Tensor:
+        """What is added to the attention scores of a group: (blocks, 1, shared_by * rows, columns)."""
+        known = (group, window, shared_by)
+        if known not in self._masks:
+            seen = group.seen(*self._facts, window)
+            mask = torch.zeros(seen.shape, dtype=self._dtype, device=self._device)
+            mask.masked_fill_(torch.from_numpy(~seen).to(self._device), float("-inf"))
+            self._masks[known] = mask.repeat(1, shared_by, 1)[:, None]
+        return self._masks[known]
+
+
+def _by_token(answer: torch.Tensor, shared_by: int) -> torch.Tensor:
+    """From (blocks, key heads, shared_by * rows, size) to (blocks * rows, heads, size)."""
+    blocks_, key_heads, _, size = answer.shape
+    return answer.view(blocks_, key_heads, shared_by, -1, size).permute(0, 3, 1, 2, 4).reshape(-1, key_heads * shared_by, size)
 
 
 def _attention(
@@ -139,6 +185,13 @@ def _attention(
     scores = (query @ key.transpose(2, 3)).float() * (scaling or query.shape[-1] ** -0.5)
     scores = softcap * torch.tanh(scores / softcap) + mask
     return scores.softmax(-1).to(value.dtype) @ value
+
+
+def _weighed_attention(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor | None, scaling: float | None
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Answers, and the logarithm of the sum of exponentials (blocks, key heads, shared_by * rows) in float32."""
+    return torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(query, key, value, attn_mask=mask, scale=scaling)
 
 
 def _alike(members: Sequence[Block], at_once: int) -> list[list[Block]]:

@@ -14,7 +14,7 @@ from transformers import DynamicCache
 
 from engines.base import EngineError
 from engines.packed_attention import NAME, Pack
-from engines.packing import Layout, blocks, passes
+from engines.packing import Layout, passes
 
 BLOCK_TOKENS = 128
 # On a GPU a call costs more than the masked keys of blocks that share it; on a CPU the keys cost more.
@@ -117,9 +117,7 @@ class PackedScorer:
         """Logits (kept tokens, vocabulary) in float32; the cache grows by the tokens from start to stop."""
         forest = layout.forest
         positions, ends = np.array(forest.positions[:stop]), np.array(forest.ends[:stop])
-        pack = Pack(
-            list(blocks(ends, start, stop, BLOCK_TOKENS)), start, positions, ends, self._at_once, self._device, self._model.dtype
-        )
+        pack = Pack(start, stop, positions, ends, BLOCK_TOKENS, self._at_once, self._device, self._model.dtype)
         output = self._model(
             input_ids=self._tensor(forest.tokens[start:stop])[None],
             position_ids=self._tensor(forest.positions[start:stop])[None],

@@ -5,6 +5,7 @@ behind it, up to an end: token j is read by token i when `j <= i < ends[j]`. Thi
 that lies in the row: prompts, the questions of one state, the options of one question. Knows nothing of models.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -110,23 +111,39 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Neighbouring tokens that read together: indices `start` to `stop`, and all indices that any of them reads."""
+    """Neighbouring tokens that read together: indices `start` to `stop`, and indices that they read.
+
+    read_by_all: every token of the block reads every key; each is then in a smaller block too, with the other keys that it reads.
+    """
 
     start: int
     stop: int
     keys: np.ndarray
+    read_by_all: bool = False
 
 
-def blocks(ends: np.ndarray, start: int, stop: int, size: int) -> Iterator[Block]:
-    """Cut the tokens from start to stop into blocks of at most `size`.
+def blocks(ends: np.ndarray, start: int, stop: int, size: int, fewest: float = math.inf) -> Iterator[Block]:
+    """Cut the tokens from start to stop into blocks of at most `size`, in order.
 
     What a block reads outside itself are the ancestors of its first token: whatever is an ancestor of a later one from
-    further left encloses the first one too.
+    further left encloses the first one too. Ancestors of a longer stretch are a block of their own where there are `fewest`.
     """
-    for first in range(start, stop, size):
-        last = min(first + size, stop)
-        ancestors = np.flatnonzero(ends[:first] > first)
-        yield Block(first, last, np.concatenate([ancestors, np.arange(first, last)]))
+    return _halved(ends, start, stop, np.flatnonzero(ends[:start] > start), size, fewest)
+
+
+def _halved(ends: np.ndarray, start: int, stop: int, ancestors: np.ndarray, size: int, fewest: float) -> Iterator[Block]:
+    read_by_all = ends[ancestors] >= stop
+    if np.count_nonzero(read_by_all) >= fewest:
+        yield Block(start, stop, ancestors[read_by_all], read_by_all=True)
+        ancestors = ancestors[~read_by_all]
+    count = -(-(stop - start) // size)
+    if count <= 1:
+        yield Block(start, stop, np.concatenate([ancestors, np.arange(start, stop)]))
+        return
+    middle = start + (count + 1) // 2 * size
+    yield from _halved(ends, start, middle, ancestors, size, fewest)
+    before = np.concatenate([ancestors, np.arange(start, middle)])
+    yield from _halved(ends, middle, stop, before[ends[before] > middle], size, fewest)
 
 
 def passes(start: int, stop: int, size: int) -> list[tuple[int, int]]:

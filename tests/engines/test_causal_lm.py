@@ -16,12 +16,13 @@ from transformers import (
     AutoTokenizer,
     Gemma2Config,
     GPT2Config,
+    LlamaConfig,
     MambaConfig,
     MistralConfig,
     Qwen2Config,
 )
 
-from engines import packed_scoring, rendering, wire
+from engines import packed_attention, packed_scoring, rendering, wire
 from engines.base import Answered, DeviceError, EngineError, Unsupported, load_engine
 from engines.causal_lm import CausalLmEngine
 from engines.model_source import fingerprint
@@ -164,8 +165,9 @@ def random_sequences() -> Iterator[TokenizedQuestion]:
         Qwen2Config(vocab_size=300, use_sliding_window=True, sliding_window=16, max_window_layers=1, **SHAPE),
         Gemma2Config(vocab_size=300, head_dim=12, sliding_window=16, attn_logit_softcapping=5.0, **SHAPE),
         GPT2Config(vocab_size=300, n_embd=48, n_layer=2, n_head=4, initializer_range=0.3),
+        LlamaConfig(vocab_size=300, **SHAPE),
     ],
-    ids=["sliding window", "sliding and full layers", "softcap", "learned positions"],
+    ids=["sliding window", "sliding and full layers", "softcap", "learned positions", "key heads shared by queries"],
 )
 def test_other_attention_scores_as_one_pass_for_every_option(config, monkeypatch):
     torch.manual_seed(0)
@@ -178,6 +180,7 @@ def test_other_attention_scores_as_one_pass_for_every_option(config, monkeypatch
     for tokens in asked:
         layout.add(tokens.prompt, tokens.options)
     monkeypatch.setattr(packed_scoring, "BLOCK_TOKENS", 8)
+    monkeypatch.setattr(packed_attention, "LONG_STRETCH", 3)
     for blocks_at_once in (1, 4):  # as on a CPU, and as on a GPU
         scorer._at_once = blocks_at_once
         for scores, plain in zip(scorer(layout, pass_tokens=32), expected, strict=True):

@@ -1,5 +1,7 @@
 """The packed row: who reads whom in it, and how it is cut."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -58,17 +60,27 @@ def test_in_sorted_order_no_beginning_is_stored_twice(questions):
     assert len(laid_out([(prompt, options)]).forest) == len(alone) + len(prompt) - 1
 
 
-@given(QUESTIONS, st.integers(1, 9), st.integers(1, 20))
-def test_a_block_has_all_that_its_tokens_read(questions, size, pass_size):
+@given(QUESTIONS, st.integers(1, 9), st.integers(1, 20), st.sampled_from([math.inf, 1, 3]))
+def test_blocks_have_all_that_their_tokens_read(questions, size, pass_size, fewest):
     forest = laid_out(questions).forest
     covered = []
     for start, stop in passes(0, len(forest), pass_size):
-        for block in blocks(np.array(forest.ends[:stop]), start, stop, size):
+        shared = [[] for _ in range(len(forest))]
+        for block in blocks(np.array(forest.ends[:stop]), start, stop, size, fewest):
+            keys = block.keys.tolist()
+            assert len(set(keys)) == len(keys)
+            if block.read_by_all:
+                assert len(keys) >= fewest and keys[-1] < block.start
+                for index in range(block.start, block.stop):
+                    shared[index] += keys
+                continue
             covered += range(block.start, block.stop)
-            keys = set(block.keys.tolist())
             for index in range(block.start, block.stop):
-                assert keys >= set(read_by(forest, index))
-            assert len(keys) == len(block.keys) <= size + forest.positions[block.start]
+                read = read_by(forest, index)
+                assert {*keys, *shared[index]} >= set(read)
+                assert set(shared[index]) <= set(read) - set(keys)
+                assert len(set(shared[index])) == len(shared[index])
+            assert len(keys) <= size + forest.positions[block.start]
     assert covered == list(range(len(forest)))
 
 
