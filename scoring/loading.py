@@ -1,6 +1,6 @@
 """The cases of a run: rows as an edition reads them, with the answers of a results file or of the cases.parquet beside it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,13 +10,14 @@ from scoring.columns import Columns
 from scoring.editions import Edition
 from scoring.errors import ScoreError
 from scoring.gold import Gold
-from scoring.matching import match
-from scoring.parts import Part
+from scoring.matching import Batch, match
 from scoring.processes import helpers, uncollected
 from scoring.reading import begin
 from suite_builder.suite import Suite
 
 CASES = "cases.parquet"
+# So many parts are matched while helpers read on.
+PARTS_AT_ONCE = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ def load(
             columns = None if gold else Columns.begin(suite, rules.benchmark, processes)
             parts = begin(results, processes)
             gold = gold or Gold.of(columns(), rules.benchmark)
-            answers = match(gold, parts.results(_counter(emit)), suite.excluded)
+            answers = match(gold, _counted(parts.batches(PARTS_AT_ONCE), emit), suite.excluded)
     others = answers.others.counts.total()
     if others and not answers.status.any():
         raise ScoreError(
@@ -63,12 +64,9 @@ def load(
     return Cases.join(gold, answers, rules.benchmark, strict)
 
 
-def _counter(emit: Callable[[Reading], None]) -> Callable[[Part], None]:
+def _counted(batches: Iterator[Batch], emit: Callable[[Reading], None]) -> Iterator[Batch]:
     lines = 0
-
-    def count(part: Part) -> None:
-        nonlocal lines
-        lines += len(part.run_id)
+    for first, parts in batches:
+        lines += sum(len(part.run_id) for part in parts)
         emit(Reading(lines))
-
-    return count
+        yield first, parts

@@ -32,37 +32,78 @@ class Fields(NamedTuple):
     p_squares: np.ndarray
 
 
-def match(gold: Gold, parts: list[Part], excluded: Collection[str] = ()) -> Answers:
+# Neighbouring parts of a results file: the place of the first one among all parts, and the parts.
+Batch = tuple[int, list[Part]]
+
+
+class _Matched(NamedTuple):
+    """A batch held against the rows; results are numbered from its first one.
+
+    position: by result, the place of its request or UNKNOWN. strange: (number, field) -> chosen text that is no option.
+    problems: number -> what is invalid about an ok result.
+    """
+
+    run_ids: list[str]
+    position: np.ndarray
+    status: np.ndarray
+    wall_ms: np.ndarray
+    fields: Fields
+    strange: dict[tuple[int, int], str]
+    problems: dict[int, str]
+
+    @classmethod
+    def of(cls, gold: Gold, parts: list[Part]) -> "_Matched":
+        position = np.concatenate([_positions(gold, part.run_id) for part in parts])
+        status, wall_ms = (np.concatenate([getattr(part, name) for part in parts]) for name in ("status", "wall_ms"))
+        shaped, misfits = _shaped(gold, parts, position)
+        odd, strange, problems = _odd(gold, chain(_numbered(parts), misfits), position)
+        problems |= dict.fromkeys(_other_payloads(gold, parts, position, status), OTHER_PAYLOAD)
+        run_ids = list(chain.from_iterable(part.run_id for part in parts))
+        return cls(run_ids, position, status, wall_ms, _joined([shaped, odd]), strange, problems)
+
+    def numbered_from(self, first: int) -> "_Matched":
+        """The same with another number for the first result."""
+        return self._replace(
+            fields=self.fields._replace(result=self.fields.result + first),
+            strange={(first + number, place): text for (number, place), text in self.strange.items()},
+            problems={first + number: problem for number, problem in self.problems.items()},
+        )
+
+
+def match(gold: Gold, batches: Iterable[Batch], excluded: Collection[str] = ()) -> Answers:
     """The last result of every request.
 
     Args:
-        parts: all parts of a results file, in order. excluded: run ids that are known and not scored.
+        batches: all parts of a results file. excluded: run ids that are known and not scored.
     """
-    run_ids = list(chain.from_iterable(part.run_id for part in parts))
-    position = np.concatenate([_positions(gold, part.run_id) for part in parts])
-    status = np.concatenate([part.status for part in parts])
-    wall_ms = np.concatenate([part.wall_ms for part in parts])
+    found = {first: _Matched.of(gold, parts) for first, parts in batches}
+    matched = [own for _first, own in sorted(found.items())]
+    starts = accumulate((len(own.run_ids) for own in matched), initial=0)
+    matched = [own.numbered_from(start) for own, start in zip(matched, starts, strict=False)]
+    position, status, wall_ms = (np.concatenate([getattr(own, name) for own in matched]) for name in _Matched._fields[1:4])
     answers, last = Answers.none(gold), np.full(len(gold), UNKNOWN)
     known = np.flatnonzero(position != UNKNOWN)
     last[position[known]] = known  # of repeated positions, the last one stays
     told = last != UNKNOWN
     answers.status[told], answers.wall_ms[told] = status[last[told]], wall_ms[last[told]]
-    shaped, misfits = _shaped(gold, parts, position)
-    odd, strange, problems = _odd(gold, chain(_numbered(parts), misfits), position)
-    fields = Fields(*map(np.concatenate, zip(shaped, odd, strict=True)))
+    fields = _joined([own.fields for own in matched])
     latest = last[gold.request[fields.field]] == fields.result
     for name in ("predicted", *PROBABILITIES):
         getattr(answers, name)[fields.field[latest]] = getattr(fields, name)[latest]
-    answers.strange = {place: text for (number, place), text in strange.items() if last[gold.request[place]] == number}
-    problems |= dict.fromkeys(_other_payloads(gold, parts, position, status), OTHER_PAYLOAD)
-    answers.problems = {
-        int(position[number]): problem for number, problem in problems.items() if last[position[number]] == number
-    }
+    for own in matched:
+        answers.strange |= {place: text for (number, place), text in own.strange.items() if last[gold.request[place]] == number}
+        latest_problems = (pair for pair in own.problems.items() if last[position[pair[0]]] == pair[0])
+        answers.problems |= {int(position[number]): problem for number, problem in latest_problems}
+    run_ids = list(chain.from_iterable(own.run_ids for own in matched))
     others = {run_ids[number]: number for number in np.flatnonzero(position == UNKNOWN).tolist()}
     for run_id, number in others.items():
         answers.others.add(run_id, int(status[number]), float(wall_ms[number]), excluded)
     answers.repeated = [gold.run_ids[place] for place in _repeated(position, status, fields)]
     return answers
+
+
+def _joined(fields: list[Fields]) -> Fields:
+    return Fields(*map(np.concatenate, zip(*fields, strict=True)))
 
 
 def _positions(gold: Gold, run_ids: list[str]) -> np.ndarray:

@@ -5,9 +5,10 @@ import multiprocessing
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -35,22 +36,29 @@ class Shared(Generic[Made]):
         self.function, self.calls = function, calls
         self.futures = [helpers.executor.submit(function, *call) for call in calls] if helpers.count else []
 
-    def results(self, seen: Callable[[Made], None] = lambda _made: None) -> list[Made]:
-        """What each call gives. This process makes the calls that helpers have not begun, from the last one backwards.
+    def batches(self, size: int) -> Iterator[tuple[int, list[Made]]]:
+        """What neighbouring calls give, about `size` of them at a time, as it comes: the place of the first one, and the results.
 
-        Args:
-            seen: takes each result as it comes.
+        This process makes the calls that helpers have not begun, from the last one backwards.
         """
-        made: list[Made | None] = [None] * len(self.calls)
-        for place in reversed(range(len(self.calls))):
-            if not self.futures or self.futures[place].cancel():
-                made[place] = self.function(*self.calls[place])
-                seen(made[place])
-        for place, future in enumerate(self.futures):
-            if not future.cancelled():
-                made[place] = future.result()
-                seen(made[place])
-        return made
+        first, stop = 0, len(self.calls)
+        while first < stop:
+            made: list[Made] = []
+            while first < stop and len(made) < size and self._left(stop - 1):
+                stop -= 1
+                made.append(self.function(*self.calls[stop]))
+            if made:
+                yield stop, made[::-1]
+            elif first < stop:
+                wait([self.futures[first]])
+            done = [future.result() for future in takewhile(Future.done, self.futures[first:stop])]
+            if len(done) >= size or not made:
+                yield first, done
+                first += len(done)
+
+    def _left(self, place: int) -> bool:
+        """Whether a call is left to this process."""
+        return not self.futures or self.futures[place].cancel()
 
 
 @contextmanager

@@ -10,7 +10,7 @@ BYTES_A_PART = 1 << 22
 
 
 def begin(path: Path, helpers: Helpers = Helpers()) -> Shared[Part]:
-    """Let helpers begin to read a results file; the parts are its `results`.
+    """Let helpers begin to read a results file; its `batches` are the parts.
 
     Raises:
         ResultsError: the file cannot be read; when asked for the results also: it is missing or malformed.

@@ -69,7 +69,7 @@ def answer(questions, probabilities):
 
 def read(folder, gold, *rows):
     lines = [{"run_id": "r0", "status": "ok", **row} for row in rows]
-    return match(gold, begin(write_lines(folder / "results.jsonl", lines)).results())
+    return match(gold, begin(write_lines(folder / "results.jsonl", lines)).batches(1))
 
 
 def same(one: Answers, other: Answers) -> bool:
@@ -183,10 +183,11 @@ def test_answers_are_read_the_same_by_column_and_one_by_one(tmp_path_factory, da
         p = data.draw(st.floats(0, 1))
         probabilities = {"best": [share / sum(drawn) for share in drawn], "sure": [1 - p, p], "only": [1.0]}
         results.append({"run_id": f"r{number}", "response": answer(questions, probabilities), "total_wall_ms": 1.0})
-    columns = begin(write_lines(folder / "results.jsonl", [{"status": "ok", **one} for one in results])).results()
+    columns = begin(write_lines(folder / "results.jsonl", [{"status": "ok", **one} for one in results]))
+    ((_first, columns),) = columns.batches(1)
     odd = {number: one["response"] for number, one in enumerate(results)}
     nothing = {"shape": np.full(4, NO_SHAPE), "shapes": [], "chosen": np.zeros(0, int), "values": np.zeros(0)}
-    by_column, one_by_one = match(gold, columns), match(gold, [columns[0]._replace(odd=odd, **nothing)])
+    by_column, one_by_one = (match(gold, [(0, parts)]) for parts in (columns, [columns[0]._replace(odd=odd, **nothing)]))
     assert columns[0].odd == {}
     assert by_column.predicted.tolist() == one_by_one.predicted.tolist()
     for name in PROBABILITIES:
@@ -222,17 +223,19 @@ def test_parts_read_by_several_processes_give_the_same_answers(gold, tmp_path, m
     rows = golden_lines(results_of("gappy")) + golden_lines(results_of("extremes"))
     random.Random(1).shuffle(rows)
     path = write_lines(tmp_path / "results.jsonl", rows)
-    whole = match(gold, begin(path).results())
+    whole = match(gold, begin(path).batches(1))
     monkeypatch.setattr(processes, "BYTES_A_PROCESS", path.stat().st_size // 3)
     monkeypatch.setattr(reading, "BYTES_A_PART", path.stat().st_size // 7)
     monkeypatch.setattr(processes, "cores", lambda: 3)
-    seen = []
-    with helpers(path) as found:
-        assert found.count == 2
-        parts = begin(path, found).results(seen.append)
-    assert same(match(gold, parts), whole)
-    assert len(parts) > 5
-    assert sum(len(part.run_id) for part in seen) == len(rows)
+    for size in (1, 3, 100):
+        with helpers(path) as found:
+            assert found.count == 2
+            batches = dict(begin(path, found).batches(size))
+        assert same(match(gold, batches.items()), whole)
+        places = [place + number for place, parts in batches.items() for number in range(len(parts))]
+        assert sorted(places) == list(range(len(places))) and len(places) > 5
+        parts = [part for _first, parts in sorted(batches.items()) for part in parts]
+        assert [run_id for part in parts for run_id in part.run_id] == [row["run_id"] for row in rows]
 
 
 def test_every_split_of_the_file_reads_every_line_once_and_in_order(tmp_path):

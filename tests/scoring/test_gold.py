@@ -114,7 +114,7 @@ def test_a_suite_without_rows_is_empty(tmp_path):
     suite = Suite.from_rows_file(write_lines(tmp_path / "rows.jsonl", []), "0.2.1")
     gold = Gold.read(suite, RULES.benchmark)
     assert (len(gold), len(gold.asked), gold.starts.tolist()) == (0, 0, [0])
-    answers = match(gold, begin(results_of("gappy")).results())
+    answers = match(gold, begin(results_of("gappy")).batches(1))
     assert len(answers.status) == 0 and answers.others.strangers > 0
 
 
