@@ -20,6 +20,7 @@ FORMAT = 1
 ROWS_A_GROUP = 65536
 DIGITS_OF_PAYLOAD = 16
 FACTS = b"di-tui"
+NOT_THERE = -1
 
 # gold, prediction: option keys, `true` or `false` for a noul. p_prediction: how sure the engine was of its choice;
 #     p_yes: what it gave the option `yes`, where there is one; p_squares: sum of squares over all options.
@@ -78,11 +79,12 @@ def _state(results: Path) -> list[int]:
 def _columns(cases: Cases) -> dict[str, pa.Array]:
     gold, answers, request = cases.gold, cases.answers, cases.gold.request
     answered = (cases.status == OK)[request]
-    one_by_one = np.isin(gold.catalog_id, [key for key in np.unique(gold.catalog_id).tolist() if cases.rule_of(key).by_field])[request]
+    by_field = [key for key in np.unique(gold.catalog_id).tolist() if cases.rule_of(key).by_field]
+    one_by_one = np.isin(gold.catalog_of_field, by_field)
     names = pa.array(gold.all_questions, pa.string())
     return {
         "run_id": pa.array(gold.run_ids, pa.string()).take(pa.array(request)),
-        "catalog_id": pa.array(gold.catalog_id[request]),
+        "catalog_id": pa.array(gold.catalog_of_field),
         **{name: _coded(getattr(gold.columns, name), request) for name in ("dataset", "track", "group_id")},
         "question": names.take(pa.array(gold.question)),
         "gold": _keys(gold, gold.gold),
@@ -124,39 +126,34 @@ def made_from(path: Path, results: Path) -> bool:
         return False
 
 
-def read(path: Path, gold: Gold, excluded: Collection[str]) -> Answers | None:
-    """The answers in a table, for the rows of any edition; None when the results may hold some that the table lacks."""
-    with pq.ParquetFile(path) as file:
-        table = file.read()
-    return _Stored(table, orjson.loads(table.schema.metadata[FACTS])).answers(gold, excluded)
-
-
-class _Stored:
+class Stored:
     """A table taken apart: its requests, and where the fields of each start."""
 
-    def __init__(self, table: pa.Table, facts: dict):
-        self.table, self.facts = table, facts
-        run_ids = table["run_id"].combine_chunks()
+    def __init__(self, path: Path):
+        with pq.ParquetFile(path) as file:
+            self.table = file.read()
+        self.facts = orjson.loads(self.table.schema.metadata[FACTS])
+        run_ids = self.table["run_id"].combine_chunks()
         first = np.flatnonzero(np.append(len(run_ids) > 0, pc.not_equal(run_ids[1:], run_ids[:-1]).to_numpy(zero_copy_only=False)))
         self.bounds = np.append(first, len(run_ids))
         names = ("run_id", "invalid", "status", "payload")
-        self.run_ids, self.invalid, statuses, self.payloads = (objects(table[name].take(first)) for name in names)
+        self.run_ids, self.invalid, statuses, self.payloads = (objects(self.table[name].take(first)) for name in names)
         scored = np.array([CODES[name] for name in statuses], np.int8)
-        self.status = np.where([text is not None for text in self.invalid], OK, scored)
+        self.is_invalid = np.array([text is not None for text in self.invalid], bool)
+        self.status = np.where(self.is_invalid, OK, scored)
         self.wall_ms = self._floats("wall_ms")[first]
 
     def _floats(self, name: str) -> np.ndarray:
         return self.table[name].to_numpy(zero_copy_only=False).astype(float)
 
     def answers(self, gold: Gold, excluded: Collection[str]) -> Answers | None:
-        """Answers to these rows; None when the results may hold some that the table lacks, or the rows are others."""
+        """Answers to rows of any edition; None when the results may hold some that the table lacks, or the rows are others."""
         others = Others(**{**self.facts["others"], "counts": Counter(self.facts["others"]["counts"])})
-        places = {run_id: place for place, run_id in enumerate(self.run_ids)}
-        found = np.array([places.get(run_id, -1) for run_id in gold.run_ids], int)
-        if others.strangers and (found < 0).any():
+        places = np.array([gold.places.get(run_id, NOT_THERE) for run_id in self.run_ids], int)
+        source = np.flatnonzero(places != NOT_THERE)
+        positions = places[source]
+        if others.strangers and len(positions) < len(gold):
             return None
-        positions = np.flatnonzero(found >= 0)
-        source = found[positions]
         fields, stored = gold.fields_of(positions), spans(self.bounds[source], np.diff(self.bounds)[source])
         if not self._is_of(gold, positions, source, fields, stored):
             return None
@@ -165,11 +162,11 @@ class _Stored:
         for name in PROBABILITIES:
             getattr(answers, name)[fields] = self._floats(name)[stored]
         _set_predictions(answers, gold, fields, self.table["prediction"].take(stored))
-        answers.problems = {p: self.invalid[s] for p, s in zip(positions.tolist(), source.tolist(), strict=True) if self.invalid[s]}
+        invalid = source[self.is_invalid[source]].tolist()
+        answers.problems = {int(places[place]): self.invalid[place] for place in invalid}
         answers.repeated = [run_id for run_id in self.facts["repeated"] if run_id in gold.places]
-        for place in set(range(len(self.run_ids))).difference(source.tolist()):
-            if self.status[place] != PENDING:
-                others.add(self.run_ids[place], int(self.status[place]), float(self.wall_ms[place]), excluded)
+        for place in np.flatnonzero((places == NOT_THERE) & (self.status != PENDING)).tolist():
+            others.add(self.run_ids[place], int(self.status[place]), float(self.wall_ms[place]), excluded)
         answers.others = others
         return answers
 

@@ -107,7 +107,7 @@ class Cases:
     def _tied(self) -> np.ndarray:
         """Fields for which more than the gold answer may be right."""
         ids = [catalog_id for catalog_id in np.unique(self.gold.catalog_id).tolist() if self.rule_of(catalog_id).accepts_ties]
-        return np.flatnonzero(np.isin(self.gold.catalog_id, ids)[self.gold.request])
+        return np.flatnonzero(np.isin(self.gold.catalog_of_field, ids))
 
     def predicted_key(self, place: int) -> str | None:
         """Option key that was chosen for a field, None without a readable answer."""
@@ -124,7 +124,7 @@ class Cases:
     def number_labels(self, catalog_id: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
         """Fields of a benchmark, numbers of their gold and predicted labels, and how many labels all options have."""
         codes: dict[str, int] = {}
-        fields = np.flatnonzero((self.gold.catalog_id == catalog_id)[self.gold.request])
+        fields = np.flatnonzero(self.gold.catalog_of_field == catalog_id)
         texts = self.gold.columns.texts_json.codes[self.gold.request[fields]]
         first, kind = distinct(texts, self.gold.question[fields])
         options = Ragged.of(
@@ -150,7 +150,7 @@ def _unusable(gold: Gold, answers: Answers, rules: dict[int, Rule]) -> dict[int,
 
     def reading(what: str) -> np.ndarray:
         ids = [catalog_id for catalog_id, rule in rules.items() if rule.reads == what]
-        return np.isin(gold.catalog_id, ids)[gold.request]
+        return np.isin(gold.catalog_of_field, ids)
 
     probability = reading("probability")
     doubts = {
@@ -198,7 +198,7 @@ class Sheet:
         gold = cases.gold
         positions = np.flatnonzero(gold.catalog_id == catalog_id)
         _codes, group = np.unique(gold.group[positions], return_inverse=True)
-        fields = np.flatnonzero((gold.catalog_id == catalog_id)[gold.request])
+        fields = np.flatnonzero(gold.catalog_of_field == catalog_id)
         request = np.searchsorted(positions, gold.request[fields])
         sheet = cls(cases, catalog_id, positions, fields, request, group, int(group.max(initial=-1)) + 1)
         sheet._check_blocks()

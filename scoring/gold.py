@@ -125,6 +125,11 @@ class Gold:
         """By field, the position of its request."""
         return np.repeat(np.arange(len(self)), np.diff(self.starts))
 
+    @cached_property
+    def catalog_of_field(self) -> np.ndarray:
+        """By field, the catalog id of its request."""
+        return self.catalog_id[self.request]
+
     def fields_of(self, positions: np.ndarray) -> np.ndarray:
         """Fields of requests, one request after the other."""
         return spans(self.starts[positions], np.diff(self.starts)[positions])

@@ -1,6 +1,7 @@
 """The cases of a run: rows as an edition reads them, with the answers of a results file or of the cases.parquet beside it."""
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,8 +48,10 @@ def load(
     """
     answers = None
     if case_table.made_from(results.with_name(CASES), results):
-        gold = gold or Gold.read(suite, rules.benchmark)
-        answers = case_table.read(results.with_name(CASES), gold, suite.excluded)
+        with ThreadPoolExecutor(1) as background:
+            stored = background.submit(case_table.Stored, results.with_name(CASES))
+            gold = gold or Gold.read(suite, rules.benchmark)
+            answers = stored.result().answers(gold, suite.excluded)
     if answers is None:
         with uncollected(), helpers(results) as processes:
             columns = None if gold else Columns.begin(suite, rules.benchmark, processes)

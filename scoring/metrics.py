@@ -145,7 +145,7 @@ def review_f1(gold: Sequence[Hashable], predicted: Sequence[Hashable], positive:
 
 def rank(probabilities: Mapping[str, float], documents: Iterable[str]) -> list[str]:
     """Documents by probability descending, then by id ascending; a document without a probability has 0."""
-    return sorted(sorted(documents), key=lambda document: probabilities.get(document, 0.0), reverse=True)
+    return sorted(sorted(documents), key=defaultdict(float, probabilities).__getitem__, reverse=True)
 
 
 def ndcg(ranking: Sequence[str], qrels: Mapping[str, float]) -> float | None:

@@ -168,7 +168,7 @@ def test_a_table_of_other_rows_is_not_used(run, tmp_path):
     rules = edition("0.2")
     gold = Gold.read(suite, rules.benchmark)
     assert case_table.made_from(results.with_name(CASES), results)
-    assert case_table.read(results.with_name(CASES), gold, frozenset()) is None
+    assert case_table.Stored(results.with_name(CASES)).answers(gold, frozenset()) is None
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1 no table", None])
