@@ -8,16 +8,18 @@ needed: tokens of all prompts and options with every common beginning counted on
 padding: tokens computed that belong to no sequence; all ways compute one row at a time or pack, so there is none.
 share: floating-point operations of the needed tokens (attention and the needed rows of logits included) a second, over those
 of a large matrix product that is taken several times a second between the layers, as the speed of a machine moves within seconds;
-its time is left out. On a machine with other load, `--cpu-time` counts the process's time on one thread in place of the clock.
+its time is left out.
+to prefix reuse: requests a second over those of prefix reuse, both at the speed of the matrix product, so the ratio of shares.
+On a machine with other load, `--cpu-time` counts the process's time on one thread in place of the clock.
 """
 
 import argparse
 import resource
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -32,6 +34,7 @@ HEADER = (
     "|---|---|---:|---:|---:|---:|---:|---:|---:|"
 )
 MATRIX, EVERY_SECONDS = 2048, 0.2
+HEAD_SIZE, LAYERS = 64, 16
 KINDS = {"BBH": 58, "MuSR": 32, "BANKING77": 4, "ContractNLI": 11, "SATA": 33, "Home appliance": 9}
 
 
@@ -158,6 +161,29 @@ class Ways:
         return self.computed, self.computed
 
 
+def save_wide(model: str, width: int, layers: int, folder: Path) -> None:
+    """A Llama of this hidden size with random weights, in the proportions of its family's small models, and the tokenizer of
+    a saved model."""
+    import torch
+    from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
+
+    tokenizer = AutoTokenizer.from_pretrained(model)
+    heads = width // HEAD_SIZE
+    config = LlamaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=width,
+        intermediate_size=4 * width,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        num_key_value_heads=heads // 4,
+        max_position_embeddings=1 << 16,
+        tie_word_embeddings=True,
+    )
+    torch.manual_seed(0)
+    LlamaForCausalLM(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
 def peak_mib(model) -> float:
     import torch
 
@@ -167,7 +193,8 @@ def peak_mib(model) -> float:
 
 
 def choose(suites: list, engine, number: int, budget: int) -> Iterator[tuple[str, list]]:
-    """(row type, requests): up to `number` of each benchmark and as many of the longest states, within a budget of tokens."""
+    """(row type, requests): up to `number` from the middle of each benchmark and as many of the longest states, within a
+    budget of tokens."""
     rows: dict[str, list] = {kind: [] for kind in KINDS}
     for suite in suites:
         for request in suite.rows():
@@ -177,8 +204,8 @@ def choose(suites: list, engine, number: int, budget: int) -> Iterator[tuple[str
     longest = sorted((one for own in rows.values() for one in own), key=lambda one: -one.evaluation["proxy_tokens"])
     rows["long state"] = [one for one in longest if len(one.questions) == 1][:number]
     for kind, own in rows.items():
-        chosen, tokens = [], 0
-        for request in islice(own, number):
+        chosen, tokens, first = [], 0, max(len(own) - number, 0) // 2
+        for request in own[first : first + number]:
             chosen.append(request)
             tokens += request.evaluation["proxy_tokens"]
             if tokens > budget:
@@ -196,11 +223,20 @@ def main() -> None:
     parser.add_argument("--ways", nargs="*", default=["naive", "reuse", "latency", "throughput"])
     parser.add_argument("--kinds", nargs="*", help="only these row types")
     parser.add_argument("--naive-tokens", type=int, default=8_000, help="after how many tokens the naive way is stopped")
-    parser.add_argument("--layers", type=int, help="keep only so many layers, for a quick look")
+    parser.add_argument("--width", type=int, help="in place of the model a random one of this hidden size, with its tokenizer")
+    parser.add_argument("--layers", type=int, help="so many layers of a random model; keep only so many of a given one")
     parser.add_argument("--cpu-time", action="store_true", help="one thread, and the process's time in place of the clock")
     parser.add_argument("--option", action="append", default=[], help="engine option NAME=VALUE")
     given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        if given.width:
+            save_wide(given.model, given.width, given.layers or LAYERS, Path(folder))
+            given.model = folder
+        compare(given)
 
+
+def compare(given: argparse.Namespace) -> None:
+    """Print the table."""
     import torch
     from transformers import AutoModelForCausalLM
 
@@ -229,18 +265,17 @@ def main() -> None:
             engine._rendering.tokenize(request.state, question) for request in requests for question in request.questions.values()
         ]
         work = needed(model, prefix, tokenized)
-        rates: dict[str, float] = {}
+        shares: dict[str, float] = {}
         for way in given.ways:
             yardstick.rate()
             began = yardstick.clock()
             computed, in_all = getattr(ways, way)(requests, tokenized)
             seconds = (yardstick.clock() - began) * in_all / computed
-            rates[way] = len(requests) / seconds
-            ratio = f"{rates[way] / rates['reuse']:.2f}" if "reuse" in rates else ""
-            share = work.operations / seconds / yardstick.rate()
+            shares[way] = work.operations / seconds / yardstick.rate()
+            ratio = f"{shares[way] / shares['reuse']:.2f}" if "reuse" in shares else ""
             print(
-                f"| {kind} | {way} | {len(requests)} | {rates[way]:.3g} | {ratio} | {in_all / work.tokens:.2f} "
-                f"| 0 % | {share:.0%} | {peak_mib(model):,.0f} |",
+                f"| {kind} | {way} | {len(requests)} | {len(requests) / seconds:.3g} | {ratio} | {in_all / work.tokens:.2f} "
+                f"| 0 % | {shares[way]:.0%} | {peak_mib(model):,.0f} |",
                 flush=True,
             )
 

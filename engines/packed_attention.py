@@ -30,7 +30,8 @@ LONG_STRETCH = 256
 class Group:
     """Blocks that attend in one call. Short blocks repeat their last query, missing keys are masked.
 
-    queries: (blocks * rows), indices into the row of this pass; keys: (blocks * columns), indices into all tokens so far.
+    queries: (blocks * rows), indices into the row of this pass, a slice of it for one block; keys: (blocks * columns), indices
+    into all tokens so far.
     """
 
     def __init__(self, members: Sequence[Block], offset: int, device: torch.device):
@@ -43,7 +44,9 @@ class Group:
         for place, block in enumerate(members):
             keys[place, : len(block.keys)] = block.keys
         self._absolute = (queries, keys)
-        self.queries = torch.from_numpy((queries - offset).ravel()).to(device)
+        self.queries: slice | torch.Tensor = slice(members[0].start - offset, members[0].stop - offset)
+        if len(members) > 1:
+            self.queries = torch.from_numpy((queries - offset).ravel()).to(device)
         self.keys = torch.from_numpy(keys.clip(0).ravel()).to(device)
 
     def seen(self, positions: np.ndarray, ends: np.ndarray, window: int | None) -> np.ndarray:
@@ -118,11 +121,10 @@ class Pack:
         groups, stretches = self._cut(LONG_STRETCH if weighed else math.inf)
         # Queries that share a key head stand below each other, so that keys need not be repeated.
         query, key, value = query[0].view(key_heads, shared_by, tokens, size), key[0], value[0]
-        output = query.new_empty(tokens, heads, value.shape[-1])
-        weights = query.new_empty(tokens, heads, 1, dtype=torch.float32)
+        output = query.new_empty(tokens, key_heads, shared_by, value.shape[-1])
+        weights = query.new_empty(tokens, key_heads, shared_by, 1, dtype=torch.float32)
         for group in groups:
-            shape = (key_heads, shared_by, group.count, group.rows, size)
-            asked = query.index_select(2, group.queries).view(shape).permute(2, 0, 1, 3, 4)
+            asked = query[:, :, group.queries].unflatten(2, (group.count, group.rows)).permute(2, 0, 1, 3, 4)
             asked = asked.reshape(group.count, key_heads, -1, size)
             read = [
                 states.index_select(1, group.keys).view(key_heads, group.count, -1, states.shape[-1]).transpose(0, 1)
@@ -131,10 +133,10 @@ class Pack:
             mask = self._mask(group, window, shared_by)
             if stretches:
                 answer, weight = _weighed_attention(asked, *read, mask, scaling)
-                weights.index_copy_(0, group.queries, _by_token(weight[..., None], shared_by))
+                weights[group.queries] = _by_token(weight[..., None], shared_by)
             else:
                 answer = _attention(asked, *read, mask, scaling, softcap)
-            output.index_copy_(0, group.queries, _by_token(answer, shared_by))
+            output[group.queries] = _by_token(answer, shared_by)
         for stretch in stretches:
             asked = query[:, :, stretch.queries].reshape(1, key_heads, -1, size)
             answer, weight = _weighed_attention(asked, key[None, :, stretch.keys], value[None, :, stretch.keys], None, scaling)
@@ -142,7 +144,7 @@ class Pack:
             known, known_weight = output[stretch.queries], weights[stretch.queries]
             known.lerp_(answer, (weight - known_weight).sigmoid_().to(answer.dtype))
             torch.logaddexp(known_weight, weight, out=known_weight)
-        return output[None]
+        return output.view(1, tokens, heads, -1)
 
     def _cut(self, fewest: float) -> tuple[list[Group], list[Stretch]]:
         if fewest not in self._cuts:
@@ -167,9 +169,8 @@ class Pack:
 
 
 def _by_token(answer: torch.Tensor, shared_by: int) -> torch.Tensor:
-    """From (blocks, key heads, shared_by * rows, size) to (blocks * rows, heads, size)."""
-    blocks_, key_heads, _, size = answer.shape
-    return answer.view(blocks_, key_heads, shared_by, -1, size).permute(0, 3, 1, 2, 4).reshape(-1, key_heads * shared_by, size)
+    """From (blocks, key heads, shared_by * rows, size) to (blocks * rows, key heads, shared_by, size)."""
+    return answer.unflatten(2, (shared_by, -1)).permute(0, 3, 1, 2, 4).flatten(0, 1)
 
 
 def _attention(
