@@ -46,6 +46,16 @@ class Work:
     operations: float
 
 
+@dataclass(frozen=True)
+class Taken:
+    """What a way took in one round: seconds, the operations that matrix products would have made in them, tokens."""
+
+    seconds: float
+    possible: float
+    tokens: int
+    peak_mib: float
+
+
 def needed(model, prefix: list[int], tokenized: list) -> Work:
     """2 operations a weight and token; 4 a channel, key and token in attention; the head only where something is predicted."""
     from engines.packing import Layout
@@ -220,6 +230,7 @@ def main() -> None:
     parser.add_argument("--suite", type=Path, required=True, action="append", help="suite directory; repeat for more")
     parser.add_argument("--requests", type=int, default=64, help="of each row type, at most")
     parser.add_argument("--tokens", type=int, default=20_000, help="proxy tokens of each row type, about")
+    parser.add_argument("--rounds", type=int, default=1, help="how often every way answers them, in turn; means are printed")
     parser.add_argument("--ways", nargs="*", default=["naive", "reuse", "latency", "throughput"])
     parser.add_argument("--kinds", nargs="*", help="only these row types")
     parser.add_argument("--naive-tokens", type=int, default=8_000, help="after how many tokens the naive way is stopped")
@@ -265,17 +276,21 @@ def compare(given: argparse.Namespace) -> None:
             engine._rendering.tokenize(request.state, question) for request in requests for question in request.questions.values()
         ]
         work = needed(model, prefix, tokenized)
-        shares: dict[str, float] = {}
-        for way in given.ways:
-            yardstick.rate()
-            began = yardstick.clock()
-            computed, in_all = getattr(ways, way)(requests, tokenized)
-            seconds = (yardstick.clock() - began) * in_all / computed
-            shares[way] = work.operations / seconds / yardstick.rate()
+        taken: dict[str, list[Taken]] = {way: [] for way in given.ways}
+        for _round in range(given.rounds):
+            for way, own in taken.items():
+                yardstick.rate()
+                began = yardstick.clock()
+                computed, in_all = getattr(ways, way)(requests, tokenized)
+                seconds = (yardstick.clock() - began) * in_all / computed
+                own.append(Taken(seconds, seconds * yardstick.rate(), in_all, peak_mib(model)))
+        shares = {way: work.operations * len(own) / sum(one.possible for one in own) for way, own in taken.items()}
+        for way, own in taken.items():
+            rate = len(requests) * len(own) / sum(one.seconds for one in own)
             ratio = f"{shares[way] / shares['reuse']:.2f}" if "reuse" in shares else ""
             print(
-                f"| {kind} | {way} | {len(requests)} | {len(requests) / seconds:.3g} | {ratio} | {in_all / work.tokens:.2f} "
-                f"| 0 % | {shares[way]:.0%} | {peak_mib(model):,.0f} |",
+                f"| {kind} | {way} | {len(requests)} | {rate:.3g} | {ratio} | {own[0].tokens / work.tokens:.2f} "
+                f"| 0 % | {shares[way]:.0%} | {max(one.peak_mib for one in own):,.0f} |",
                 flush=True,
             )
 
