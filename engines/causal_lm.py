@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
+from engines import large_buffers
 from engines.base import Answered, DeviceError, Engine, EngineError, Group, Outcome, Unsupported, is_device_error
 from engines.batching import Asked, ahead, batches, check_length, lay_out, tokenized
 from engines.capacity import default_batch_tokens, default_window
@@ -92,6 +93,8 @@ class CausalLmEngine(Engine):
             self._model = transformers.AutoModelForCausalLM.from_pretrained(
                 **where, dtype=self._dtype, device_map=str(self._device)
             ).eval()
+        if self._device.type == "cpu":
+            large_buffers.keep()
         self._revision = fingerprint(path) if path else config._commit_hash
         self._rendering = Rendering(tokenizer, chat_template, end_token)
         self._end_token = end_token
