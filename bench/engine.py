@@ -48,7 +48,8 @@ class Work:
 
 @dataclass(frozen=True)
 class Taken:
-    """What a way took in one round: seconds, the operations that matrix products would have made in them, tokens."""
+    """What a way took in one round: seconds, the operations that matrix products would have made in them, tokens, and the
+    memory of the process by then."""
 
     seconds: float
     possible: float

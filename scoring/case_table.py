@@ -13,14 +13,13 @@ import pyarrow.parquet as pq
 from scoring.answers import CODES, OK, PENDING, PROBABILITIES, STATUSES, STRANGE, UNREADABLE, Answers, Others
 from scoring.cases import Cases
 from scoring.columns import Coded, objects
-from scoring.gold import NO_OPTION, Gold, distinct, spans
+from scoring.gold import NO_OPTION, UNKNOWN, Gold, distinct, spans
 
 _NAME = pa.dictionary(pa.int32(), pa.string())
 FORMAT = 1
 ROWS_A_GROUP = 65536
 DIGITS_OF_PAYLOAD = 16
 FACTS = b"di-tui"
-NOT_THERE = -1
 
 # gold, prediction: option keys, `true` or `false` for a noul. p_prediction: how sure the engine was of its choice;
 #     p_yes: what it gave the option `yes`, where there is one; p_squares: sum of squares over all options.
@@ -149,8 +148,8 @@ class Stored:
     def answers(self, gold: Gold, excluded: Collection[str]) -> Answers | None:
         """Answers to rows of any edition; None when the results may hold some that the table lacks, or the rows are others."""
         others = Others(**{**self.facts["others"], "counts": Counter(self.facts["others"]["counts"])})
-        places = np.array([gold.places.get(run_id, NOT_THERE) for run_id in self.run_ids], int)
-        source = np.flatnonzero(places != NOT_THERE)
+        places = gold.positions_of(self.run_ids)
+        source = np.flatnonzero(places != UNKNOWN)
         positions = places[source]
         if others.strangers and len(positions) < len(gold):
             return None
@@ -165,7 +164,7 @@ class Stored:
         invalid = source[self.is_invalid[source]].tolist()
         answers.problems = {int(places[place]): self.invalid[place] for place in invalid}
         answers.repeated = [run_id for run_id in self.facts["repeated"] if run_id in gold.places]
-        for place in np.flatnonzero((places == NOT_THERE) & (self.status != PENDING)).tolist():
+        for place in np.flatnonzero((places == UNKNOWN) & (self.status != PENDING)).tolist():
             others.add(self.run_ids[place], int(self.status[place]), float(self.wall_ms[place]), excluded)
         answers.others = others
         return answers

@@ -18,6 +18,8 @@ from scoring.errors import ScoreError
 from suite_builder.suite import Suite
 
 NO_OPTION = -1
+# Place of a request that is not among the rows.
+UNKNOWN = -1
 
 
 class Form(NamedTuple):
@@ -129,6 +131,13 @@ class Gold:
     def catalog_of_field(self) -> np.ndarray:
         """By field, the catalog id of its request."""
         return self.catalog_id[self.request]
+
+    def positions_of(self, run_ids: list[str]) -> np.ndarray:
+        """Places of requests, UNKNOWN for those that are not among the rows."""
+        start = self.places.get(run_ids[0], 0) if run_ids else 0
+        if self.run_ids[start : start + len(run_ids)] == run_ids:  # in the order of the rows, as most runs are
+            return np.arange(start, start + len(run_ids))
+        return np.array([self.places.get(run_id, UNKNOWN) for run_id in run_ids], int)
 
     def fields_of(self, positions: np.ndarray) -> np.ndarray:
         """Fields of requests, one request after the other."""

@@ -10,11 +10,10 @@ import numpy as np
 
 from engines.wire import SUM_TOLERANCE
 from scoring.answers import ERROR, OK, PROBABILITIES, STRANGE, Answers
-from scoring.gold import NO_OPTION, Form, Gold, Ragged, distinct, starts_of
+from scoring.gold import NO_OPTION, UNKNOWN, Form, Gold, Ragged, distinct, starts_of
 from scoring.parts import NO_SHAPE, Part, Shape
 from scoring.single_answers import answers_of, invalid, read_answer
 
-UNKNOWN = -1
 # A sum of probabilities that is this near to a bound is added up again, exactly.
 ROUNDING = 1e-9
 OTHER_PAYLOAD = "payload_sha256 differs from the row's"
@@ -53,7 +52,7 @@ class _Matched(NamedTuple):
 
     @classmethod
     def of(cls, gold: Gold, parts: list[Part]) -> "_Matched":
-        position = np.concatenate([_positions(gold, part.run_id) for part in parts])
+        position = np.concatenate([gold.positions_of(part.run_id) for part in parts])
         status, wall_ms = (np.concatenate([getattr(part, name) for part in parts]) for name in ("status", "wall_ms"))
         shaped, misfits = _shaped(gold, parts, position)
         odd, strange, problems = _odd(gold, chain(_numbered(parts), misfits), position)
@@ -80,7 +79,9 @@ def match(gold: Gold, batches: Iterable[Batch], excluded: Collection[str] = ()) 
     matched = [own for _first, own in sorted(found.items())]
     starts = accumulate((len(own.run_ids) for own in matched), initial=0)
     matched = [own.numbered_from(start) for own, start in zip(matched, starts, strict=False)]
-    position, status, wall_ms = (np.concatenate([getattr(own, name) for own in matched]) for name in _Matched._fields[1:4])
+    position, status, wall_ms = (
+        np.concatenate([getattr(own, name) for own in matched]) for name in ("position", "status", "wall_ms")
+    )
     answers, last = Answers.none(gold), np.full(len(gold), UNKNOWN)
     known = np.flatnonzero(position != UNKNOWN)
     last[position[known]] = known  # of repeated positions, the last one stays
@@ -104,14 +105,6 @@ def match(gold: Gold, batches: Iterable[Batch], excluded: Collection[str] = ()) 
 
 def _joined(fields: list[Fields]) -> Fields:
     return Fields(*map(np.concatenate, zip(*fields, strict=True)))
-
-
-def _positions(gold: Gold, run_ids: list[str]) -> np.ndarray:
-    """Places of requests, UNKNOWN for those that are not among the rows."""
-    start = gold.places.get(run_ids[0], 0) if run_ids else 0
-    if gold.run_ids[start : start + len(run_ids)] == run_ids:  # in the order of the rows, as most runs are
-        return np.arange(start, start + len(run_ids))
-    return np.array([gold.places.get(run_id, UNKNOWN) for run_id in run_ids], int)
 
 
 def _other_payloads(gold: Gold, parts: list[Part], position: np.ndarray, status: np.ndarray) -> list[int]:

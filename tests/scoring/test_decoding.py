@@ -183,8 +183,8 @@ def test_answers_are_read_the_same_by_column_and_one_by_one(tmp_path_factory, da
         p = data.draw(st.floats(0, 1))
         probabilities = {"best": [share / sum(drawn) for share in drawn], "sure": [1 - p, p], "only": [1.0]}
         results.append({"run_id": f"r{number}", "response": answer(questions, probabilities), "total_wall_ms": 1.0})
-    columns = begin(write_lines(folder / "results.jsonl", [{"status": "ok", **one} for one in results]))
-    ((_first, columns),) = columns.batches(1)
+    path = write_lines(folder / "results.jsonl", [{"status": "ok", **one} for one in results])
+    ((_first, columns),) = begin(path).batches(1)
     odd = {number: one["response"] for number, one in enumerate(results)}
     nothing = {"shape": np.full(4, NO_SHAPE), "shapes": [], "chosen": np.zeros(0, int), "values": np.zeros(0)}
     by_column, one_by_one = (match(gold, [(0, parts)]) for parts in (columns, [columns[0]._replace(odd=odd, **nothing)]))
